@@ -1,0 +1,1 @@
+"""What every build shares: errors, targets, configs, weights, contracts, profiles. Knows no model."""
