@@ -1,0 +1,91 @@
+// What a bundle says about itself, and how a pipeline reads its sections.
+//
+// The structs mirror the version-1 bundle header; cc/bundle parses and checks the file and
+// implements BundleView over one memory map. Nothing here knows the bytes of the format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trtmc/contract.h"
+#include "trtmc/status.h"
+#include "trtmc/target.h"
+
+namespace trtmc {
+
+struct BundleComponent {
+  std::string name;    // "llm"
+  std::string engine;  // name of the section that holds the engine
+  Contract contract;
+};
+
+struct BundleSection {
+  std::string name;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::string sha256;  // lower-case hexadecimal
+  std::string media_type;
+};
+
+// The checkpoint's own generation settings; a missing one is absent, not a default.
+struct SamplingDefaults {
+  std::optional<bool> do_sample;
+  std::optional<double> temperature;
+  std::optional<std::int64_t> top_k;
+  std::optional<double> top_p;
+  std::optional<double> min_p;
+  std::optional<double> repetition_penalty;
+};
+
+// Present for task "text_generation_causal".
+struct TextGenerationInfo {
+  std::int64_t vocab_size = 0;    // width of the logits
+  std::int64_t max_sequence = 0;  // capacity of the cache
+  std::optional<std::int32_t> bos_token_id;
+  std::vector<std::int32_t> eos_token_ids;  // generation stops at any of them
+  std::optional<std::int32_t> pad_token_id;
+  SamplingDefaults sampling;
+};
+
+struct BundleHeader {
+  std::string kind;              // "native" | "optimized"
+  std::string family;            // build owner
+  std::string task;              // shared behaviour; never dispatches
+  std::string runtime_strategy;  // selects the model DSO and its plugin
+  TargetInfo target;
+  std::vector<BundleComponent> components;
+  std::optional<TextGenerationInfo> text_generation;
+  // Role ("tokenizer", "tokenizer_config", "chat_template") to section name; absent when null.
+  std::map<std::string, std::string, std::less<>> assets;
+  std::vector<BundleSection> sections;
+  std::string provenance_json;  // for people and for `inspect`; the runtime does not act on it
+
+  const BundleComponent* find_component(std::string_view name) const {
+    for (const BundleComponent& one : components) {
+      if (one.name == name) return &one;
+    }
+    return nullptr;
+  }
+};
+
+// An open, already validated bundle. Const calls are safe from several threads.
+class BundleView {
+ public:
+  virtual ~BundleView() = default;
+
+  virtual std::string_view path() const = 0;
+  virtual std::string_view id() const = 0;  // SHA-256 of the header, hexadecimal
+  virtual const BundleHeader& header() const = 0;
+
+  // The bytes of a section, mapped for as long as this object lives. The hash is checked before
+  // the first use of a section; a wrong one is an error that names file and section.
+  virtual Result<std::span<const std::byte>> section(std::string_view name) const = 0;
+};
+
+}  // namespace trtmc

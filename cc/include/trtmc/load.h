@@ -1,0 +1,61 @@
+// trtmc::load: from a bundle file to a pipeline. Start reading here.
+//
+//   auto pipeline = trtmc::load("smollm2.bundle", {});
+//   if (!pipeline.is_ok()) { report(pipeline.status()); return; }
+//   trtmc::TextGeneration* llm = (*pipeline)->text_generation();
+//
+// What happens: the bundle is opened and checked; its target names the backend DSO, its runtime
+// strategy the model DSO; both are looked for only in the runtime's own library folder (see
+// LoadOptions::runtime_root), compared with this program's ABI, and asked to build the pipeline.
+// No environment variable and no current folder takes part in the search.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "trtmc/pipeline.h"
+#include "trtmc/status.h"
+
+namespace trtmc {
+
+enum class Verify {
+  kLazy,  // each section before its first use
+  kFull,  // every byte of the file, now
+};
+
+struct LoadOptions {
+  // Folder that holds lib/trtmc/ (or lib/). Empty: the one that this program or Python module
+  // itself lies in.
+  std::string runtime_root;
+  Verify verify = Verify::kLazy;
+  int threads = 0;                // 0: the backend decides
+  std::string compute;            // named faster numerics, "" for the bundle's own
+  std::int64_t max_sequence = 0;  // cache rows; 0: the bundle's limit
+  int device = 0;
+};
+
+// Errors, beside those of the bundle reader: "load.unknown_strategy", "load.missing_dso",
+// "load.unsafe_dso", "dso.no_symbol", "dso.abi_mismatch", and what Backend::check_target says.
+Result<std::unique_ptr<IPipeline>> load(const std::string& path, const LoadOptions& options);
+
+// A pipeline together with the one task that the caller is about to use.
+template <class Task>
+struct LoadedTask {
+  std::unique_ptr<IPipeline> pipeline;
+  Task* task = nullptr;  // owned by pipeline
+};
+
+// Like load, and "load.wrong_task" if the bundle does not serve Task.
+template <class Task>
+Result<LoadedTask<Task>> load_task(const std::string& path, const LoadOptions& options) {
+  TRTMC_ASSIGN_OR_RETURN(std::unique_ptr<IPipeline> pipeline, load(path, options));
+  Task* task = task_of<Task>(*pipeline);
+  if (task == nullptr) {
+    return usage_error("load.wrong_task", path + ": the bundle serves task \"" +
+                       pipeline->header().task + "\", not \"" + std::string(Task::kTask) + "\"");
+  }
+  return LoadedTask<Task>{std::move(pipeline), task};
+}
+
+}  // namespace trtmc
