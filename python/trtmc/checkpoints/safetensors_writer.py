@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 import numpy as np
 
@@ -93,7 +94,7 @@ class SafetensorsWriter:
         except OSError as error:
             raise ResourceError("checkpoint.write", f"cannot write {self._path}: {os.strerror(error.errno or 0)}") from error
 
-    def __enter__(self) -> SafetensorsWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
