@@ -110,10 +110,10 @@ class [[nodiscard]] Result {
 
   T& value() & { return *value_; }
   const T& value() const& { return *value_; }
-  T&& value() && { return *std::move(value_); }
+  T value() && { return *std::move(value_); }  // by value: safe in a range-for over a temporary
   T& operator*() & { return *value_; }
   const T& operator*() const& { return *value_; }
-  T&& operator*() && { return *std::move(value_); }
+  T operator*() && { return *std::move(value_); }
   T* operator->() { return &*value_; }
   const T* operator->() const { return &*value_; }
 
