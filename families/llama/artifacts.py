@@ -1,0 +1,13 @@
+"""What a Llama bundle carries besides its engine: tokenizer files and text-generation defaults."""
+
+from __future__ import annotations
+
+from families.llama.configuration import LlamaConfig
+from trtmc.core.checkpoint import Checkpoint
+from trtmc.core.contract import Limits
+from trtmc.core.text_assets import TextArtifacts, read_text_artifacts
+
+
+def text_artifacts(checkpoint: Checkpoint, config: LlamaConfig, limits: Limits) -> TextArtifacts:
+    """Tokenizer, chat template and generation defaults of the checkpoint."""
+    return read_text_artifacts(checkpoint, vocab_size=config.vocab_size, max_sequence=limits.max_sequence)

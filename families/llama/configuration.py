@@ -1,0 +1,65 @@
+"""Llama's configuration: every key of config.json that shapes the network, with the defaults of Transformers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trtmc.core.config import StrictConfig
+from trtmc.core.dtype import DType
+from trtmc.core.transformers_config import read_common
+from trtmc.nn import RopeConfig, read_rope_config
+from trtmc.ops.functional import ACTIVATIONS
+
+
+@dataclass(frozen=True)
+class LlamaConfig:
+    """What the network is made from."""
+
+    dtype: DType | None
+    vocab_size: int
+    hidden_size: int
+    intermediate_size: int
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    hidden_act: str
+    rms_norm_eps: float
+    rope: RopeConfig
+    max_positions: int
+    attention_bias: bool
+    mlp_bias: bool
+    tied: bool
+
+
+def read_config(config: StrictConfig) -> LlamaConfig:
+    """Reads config.json; what it asks for and we lack is refused by name."""
+    common = read_common(config, ["llama"], ["LlamaForCausalLM"])
+    hidden = config.integer("hidden_size", minimum=1)
+    heads = config.integer("num_attention_heads", minimum=1)
+    kv_heads = config.integer("num_key_value_heads", default=heads, minimum=1)
+    if heads % kv_heads:
+        raise config.bad("num_attention_heads", f"must be a multiple of 'num_key_value_heads' ({kv_heads}), found {heads}")
+    if hidden % heads and not config.has("head_dim"):
+        raise config.bad("hidden_size", f"must be a multiple of 'num_attention_heads' ({heads}), found {hidden}")
+    head_dim = config.integer("head_dim", default=hidden // heads, minimum=2)
+    if head_dim % 2:
+        raise config.bad("head_dim", f"must be even for rotary embedding, found {head_dim}")
+    positions = config.integer("max_position_embeddings", default=2048, minimum=1)
+    return LlamaConfig(
+        dtype=common.dtype,
+        vocab_size=config.integer("vocab_size", minimum=1),
+        hidden_size=hidden,
+        intermediate_size=config.integer("intermediate_size", minimum=1),
+        num_layers=config.integer("num_hidden_layers", minimum=1),
+        num_heads=heads,
+        num_kv_heads=kv_heads,
+        head_dim=head_dim,
+        hidden_act=config.choice("hidden_act", ACTIVATIONS, default="silu"),
+        rms_norm_eps=config.number("rms_norm_eps", default=1e-6, above=0),
+        rope=read_rope_config(config, max_positions=positions),
+        max_positions=positions,
+        attention_bias=config.boolean("attention_bias", default=False),
+        mlp_bias=config.boolean("mlp_bias", default=False),
+        tied=config.boolean("tie_word_embeddings", default=False),
+    )

@@ -1,0 +1,122 @@
+"""The build driver: a checkpoint becomes the finished network of one component. Knows no model and no compiler.
+
+    build = build_network(Path("smollm2"), "llama", "llm")
+    build.network   # INetworkDefinition; valid as long as `build` lives
+    build.contract  # named tensors, state, profiles, limits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trtmc.core import family as families
+from trtmc.core.checkpoint import Checkpoint
+from trtmc.core.contract import Contract, Limits
+from trtmc.core.dtype import DType
+from trtmc.core.errors import UsageError
+from trtmc.core.family import Family
+from trtmc.core.precision import Precision
+from trtmc.core.report import Report
+from trtmc.core.weights import WeightSource
+from trtmc.ops.lowering.lower import LoweredNetwork, lower
+
+DEFAULT_MAX_SEQUENCE = 2048
+
+
+@dataclass(frozen=True)
+class NetworkBuild:
+    """A finished network with everything a compiler needs; owns the memory that the network's constants point to."""
+
+    family: Family
+    component: str
+    config: Any
+    dtype: DType
+    limits: Limits
+    lowered: LoweredNetwork
+    contract: Contract
+    report: Report
+
+    @property
+    def network(self) -> Any:
+        """The INetworkDefinition."""
+        return self.lowered.network
+
+    @property
+    def builder(self) -> Any:
+        """The TensorRT builder that made it."""
+        return self.lowered.builder
+
+    @property
+    def precision(self) -> Precision:
+        """The precision that was built, never AUTO."""
+        return Precision.of(self.dtype)
+
+
+def resolve_family(checkpoint: Checkpoint, name: str | None) -> Family:
+    """The named family, or the one that owns the checkpoint's model_type."""
+    return families.for_checkpoint(checkpoint) if name is None else families.load(name)
+
+
+def resolve_dtype(precision: Precision, config: Any, checkpoint: Checkpoint) -> DType:
+    """Explicit precision, else the config's type, else what the tensors are stored in."""
+    if precision is not Precision.AUTO:
+        return precision.dtype
+    return config.dtype or checkpoint.weights.dominant_dtype()
+
+
+def resolve_limits(config: Any, max_sequence: int | None, max_batch: int | None) -> Limits:
+    """Defaults and bounds of what an engine must hold."""
+    sequence = min(config.max_positions, DEFAULT_MAX_SEQUENCE) if max_sequence is None else max_sequence
+    batch = 1 if max_batch is None else max_batch
+    if not 1 <= sequence <= config.max_positions:
+        raise UsageError("limits.max_sequence", f"--max-sequence {sequence} is not between 1 and the model's max_position_embeddings, {config.max_positions}")
+    if not 1 <= batch <= 1024:
+        raise UsageError("limits.max_batch", f"--max-batch {batch} is not between 1 and 1024")
+    return Limits(batch, sequence)
+
+
+def build_network(
+    checkpoint: Path | Checkpoint,
+    family: str | None = None,
+    component: str = "llm",
+    precision: Precision | str = Precision.AUTO,
+    *,
+    max_sequence: int | None = None,
+    max_batch: int | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> NetworkBuild:
+    """Reads the config, loads the weights and lowers the network of one component."""
+    report = Report()
+    with report.phase("config"):
+        opened = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+        owner = resolve_family(opened, family)
+        config = owner.config(opened)
+        part = owner.component(component)
+        limits = resolve_limits(config, max_sequence, max_batch)
+    with report.phase("weights"):
+        dtype = resolve_dtype(Precision(precision), config, opened)
+        progress(f"loading weights of {owner.manifest.name}/{component} as {dtype}")
+        module = part.create(config, limits, dtype)
+        source = WeightSource(opened.weights, dtype)
+        part.load(module, config, source)
+    with report.phase("network"):
+        progress(f"defining the network of {owner.manifest.name}/{component}")
+        lowered = lower(module)
+    report.facts.update(
+        precision=Precision.of(dtype).value,
+        layers=lowered.network.num_layers,
+        constant_bytes=lowered.lowering.constant_bytes,
+        converted_bytes=source.converted_bytes,
+    )
+    contract = Contract(
+        lowered.inputs,
+        lowered.outputs,
+        lowered.state,
+        part.profiles(limits),
+        limits,
+        {"precision": Precision.of(dtype).value},
+    )
+    return NetworkBuild(owner, component, config, dtype, limits, lowered, contract, report)

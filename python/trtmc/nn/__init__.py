@@ -1,0 +1,24 @@
+"""Architecture-neutral modules that families compose: they know shapes and meanings, no model line and no TensorRT."""
+
+from trtmc.nn.attention import Attention, AttentionConfig, KvCache
+from trtmc.nn.basic import Embedding, Linear, RMSNorm
+from trtmc.nn.decoder import DecoderLayer, DecoderStep, decoder_inputs, decoder_state
+from trtmc.nn.mlp import GatedMLP
+from trtmc.nn.rotary import RopeConfig, RotaryEmbedding, read_rope_config
+
+__all__ = [
+    "Attention",
+    "AttentionConfig",
+    "DecoderLayer",
+    "DecoderStep",
+    "Embedding",
+    "GatedMLP",
+    "KvCache",
+    "Linear",
+    "RMSNorm",
+    "RopeConfig",
+    "RotaryEmbedding",
+    "decoder_inputs",
+    "decoder_state",
+    "read_rope_config",
+]

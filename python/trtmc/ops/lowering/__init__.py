@@ -1,0 +1,1 @@
+"""The one place that calls INetworkDefinition: layers, weight constants, text form and verifier. Knows no model."""
