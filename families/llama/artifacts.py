@@ -5,9 +5,11 @@ from __future__ import annotations
 from families.llama.configuration import LlamaConfig
 from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.contract import Limits
-from trtmc.core.text_assets import TextArtifacts, read_text_artifacts
+from trtmc.core.text_assets import DefaultTokens, TextArtifacts, read_text_artifacts
+
+_DEFAULTS = DefaultTokens(bos=1, eos=2)  # of Transformers' LlamaConfig, for a config.json that has no such keys
 
 
 def text_artifacts(checkpoint: Checkpoint, config: LlamaConfig, limits: Limits) -> TextArtifacts:
     """Tokenizer, chat template and generation defaults of the checkpoint."""
-    return read_text_artifacts(checkpoint, vocab_size=config.vocab_size, max_sequence=limits.max_sequence)
+    return read_text_artifacts(checkpoint, vocab_size=config.vocab_size, max_sequence=limits.max_sequence, defaults=_DEFAULTS)

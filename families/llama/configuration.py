@@ -42,9 +42,6 @@ def read_config(config: StrictConfig) -> LlamaConfig:
         raise config.bad("num_attention_heads", f"must be a multiple of 'num_key_value_heads' ({kv_heads}), found {heads}")
     if hidden % heads and not config.has("head_dim"):
         raise config.bad("hidden_size", f"must be a multiple of 'num_attention_heads' ({heads}), found {hidden}")
-    head_dim = config.integer("head_dim", default=hidden // heads, minimum=2)
-    if head_dim % 2:
-        raise config.bad("head_dim", f"must be even for rotary embedding, found {head_dim}")
     positions = config.integer("max_position_embeddings", default=2048, minimum=1)
     return LlamaConfig(
         dtype=common.dtype,
@@ -54,7 +51,7 @@ def read_config(config: StrictConfig) -> LlamaConfig:
         num_layers=config.integer("num_hidden_layers", minimum=1),
         num_heads=heads,
         num_kv_heads=kv_heads,
-        head_dim=head_dim,
+        head_dim=config.even("head_dim", default=hidden // heads),
         hidden_act=config.choice("hidden_act", ACTIVATIONS, default="silu"),
         rms_norm_eps=config.number("rms_norm_eps", default=1e-6, above=0),
         rope=read_rope_config(config, max_positions=positions),

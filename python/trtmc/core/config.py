@@ -67,6 +67,10 @@ class StrictConfig:
         """True if the key is present and not null; doesn't count as reading it."""
         return self._values.get(key) is not None
 
+    def has_key(self, key: str) -> bool:
+        """True if the key is present, even as null; doesn't count as reading it."""
+        return key in self._values
+
     def integer(self, key: str, *, default: Any = _MISSING, minimum: int = 0, maximum: int = 2**31 - 1) -> Any:
         """A whole number; null counts as absent."""
         value = self._get(key, default)
@@ -76,6 +80,14 @@ class StrictConfig:
             raise self.bad(key, f"must be a whole number, found {value!r}")
         if not minimum <= value <= maximum:
             raise self.bad(key, f"must be between {minimum} and {maximum}, found {value}")
+        return value
+
+    def even(self, key: str, *, default: Any = _MISSING) -> int:
+        """An even whole number from 2 on; a default is checked too, since it often is computed from other keys."""
+        value = self.integer(key, default=default, minimum=2)
+        if value < 2 or value % 2:
+            origin = "" if self.has(key) else " (derived)"
+            raise self.bad(key, f"must be even, found {value}{origin}")
         return value
 
     def number(self, key: str, *, default: Any = _MISSING, above: float = -math.inf) -> Any:
@@ -109,6 +121,10 @@ class StrictConfig:
         if value is not default and value not in implemented:
             raise self.unsupported(key, f"is {value!r}; implemented are {', '.join(sorted(implemented))}")
         return value
+
+    def any(self, key: str) -> Any:
+        """The value as it is; None if absent or null."""
+        return self._get(key, None)
 
     def items(self, key: str, *, default: Any = _MISSING) -> Any:
         """A list, unchecked inside."""

@@ -1,0 +1,104 @@
+"""Qwen's configuration: every key of config.json that shapes the network, with the defaults of Transformers.
+
+Qwen2 has biases on q, k and v; Qwen3 has none by default, norms queries and keys per head and states its head size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trtmc.core.config import StrictConfig
+from trtmc.core.dtype import DType
+from trtmc.core.transformers_config import read_common
+from trtmc.nn import RopeConfig, read_rope_config
+from trtmc.ops.functional import ACTIVATIONS
+
+_QWEN3_HEAD_DIM = 128
+
+
+@dataclass(frozen=True)
+class QwenConfig:
+    """What the network is made from."""
+
+    dtype: DType | None
+    vocab_size: int
+    hidden_size: int
+    intermediate_size: int
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    hidden_act: str
+    rms_norm_eps: float
+    rope: RopeConfig
+    max_positions: int
+    qkv_bias: bool
+    out_bias: bool
+    qk_norm: bool
+    tied: bool
+
+
+def read_config(config: StrictConfig) -> QwenConfig:
+    """Reads config.json; what it asks for and we lack is refused by name."""
+    common = read_common(config, ["qwen2", "qwen3"], ["Qwen2ForCausalLM", "Qwen3ForCausalLM"])
+    qwen3 = common.model_type == "qwen3"
+    hidden = config.integer("hidden_size", minimum=1)
+    heads = config.integer("num_attention_heads", minimum=1)
+    layers = config.integer("num_hidden_layers", minimum=1)
+    positions = config.integer("max_position_embeddings", default=32768, minimum=1)
+    bias = config.boolean("attention_bias", default=False) if qwen3 else False
+    _refuse_sliding_window(config, layers)
+    return QwenConfig(
+        dtype=common.dtype,
+        vocab_size=config.integer("vocab_size", minimum=1),
+        hidden_size=hidden,
+        intermediate_size=config.integer("intermediate_size", minimum=1),
+        num_layers=layers,
+        num_heads=heads,
+        num_kv_heads=_kv_heads(config, heads),
+        head_dim=_head_dim(config, hidden, heads, qwen3),
+        hidden_act=config.choice("hidden_act", ACTIVATIONS, default="silu"),
+        rms_norm_eps=config.number("rms_norm_eps", default=1e-6, above=0),
+        rope=read_rope_config(config, max_positions=positions),
+        max_positions=positions,
+        qkv_bias=bias if qwen3 else True,
+        out_bias=bias,
+        qk_norm=qwen3,
+        tied=config.boolean("tie_word_embeddings", default=False),
+    )
+
+
+def _kv_heads(config: StrictConfig, heads: int) -> int:
+    if not config.has_key("num_key_value_heads"):
+        raise config.bad("num_key_value_heads", "is missing; state it, since Transformers' default (32) is rarely meant")
+    kv_heads = config.integer("num_key_value_heads", default=heads, minimum=1)
+    if heads % kv_heads:
+        raise config.bad("num_attention_heads", f"must be a multiple of 'num_key_value_heads' ({kv_heads}), found {heads}")
+    return kv_heads
+
+
+def _head_dim(config: StrictConfig, hidden: int, heads: int, qwen3: bool) -> int:
+    if qwen3:
+        if config.has_key("head_dim") and not config.has("head_dim"):
+            raise config.bad("head_dim", "is null; qwen3 needs a number (or no such key, which means 128)")
+        return config.even("head_dim", default=_QWEN3_HEAD_DIM)
+    if hidden % heads and not config.has("head_dim"):
+        raise config.bad("hidden_size", f"must be a multiple of 'num_attention_heads' ({heads}), found {hidden}")
+    return config.even("head_dim", default=hidden // heads)
+
+
+def _refuse_sliding_window(config: StrictConfig, layers: int) -> None:
+    """The window counts only if its switch is on and it reaches a layer; then it is refused, since it isn't implemented."""
+    switch = config.boolean("use_sliding_window", default=False)
+    window = config.integer("sliding_window", default=None)
+    first = config.integer("max_window_layers", default=28)
+    kinds = config.items("layer_types", default=None)
+    if kinds is None:
+        if switch and window is not None and first < layers:
+            raise config.unsupported("use_sliding_window", f"is true (window {window} from layer {first} on); only full attention is implemented")
+        return
+    if len(kinds) != layers:
+        raise config.bad("layer_types", f"has {len(kinds)} entries, 'num_hidden_layers' is {layers}")
+    other = next((kind for kind in kinds if kind != "full_attention"), None)
+    if other is not None:
+        raise config.unsupported("layer_types", f"asks for {other!r} in layer {kinds.index(other)}; only 'full_attention' is implemented")
