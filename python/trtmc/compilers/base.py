@@ -1,0 +1,109 @@
+"""What every compiler takes and gives.
+
+Takes a finished network with its contract; gives an engine that can be streamed to a file or into a bundle, the final
+contract (a compiler may keep, say, caches in another type than the network does) and a report. Knows no compiler.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from trtmc.core.contract import Contract
+from trtmc.core.errors import ResourceError, UsageError
+from trtmc.core.report import Report
+from trtmc.core.target import TargetInfo
+
+
+class NetworkSource(Protocol):
+    """A finished network; `trtmc.core.build.NetworkBuild` is one. It keeps the memory of its constants alive."""
+
+    @property
+    def network(self) -> Any:
+        """The INetworkDefinition."""
+
+    @property
+    def contract(self) -> Contract:
+        """Named tensors, state, profiles and limits as the network declares them."""
+
+    @property
+    def report(self) -> Report:
+        """Phases and facts so far; compiling adds to it."""
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """The target and the compiler's own options, as text (`--option name=value`)."""
+
+    target: TargetInfo
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OptionSpec:
+    """One option of a compiler: its name, the values it takes (the first is the default) and what it does."""
+
+    name: str
+    values: tuple[str, ...]
+    meaning: str
+
+
+class CompiledEngine(ABC):
+    """An engine whose bytes are produced while they are written. Valid as long as its network source lives."""
+
+    def __init__(self, contract: Contract, report: Report) -> None:
+        self.contract = contract
+        self.report = report
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """Size of the engine file in bytes, known before it is written."""
+
+    @abstractmethod
+    def chunks(self) -> Iterator[memoryview]:
+        """The engine's bytes in order; may be iterated several times."""
+
+    def write(self, path: Path) -> None:
+        """Streams the engine to a file; nothing is left behind if that fails."""
+        partial = path.with_name(f".{path.name}.partial")
+        try:
+            with open(partial, "wb") as file:
+                for chunk in self.chunks():
+                    file.write(chunk)
+            os.replace(partial, path)
+        except OSError as error:
+            raise ResourceError(
+                "engine.write", f"{path}: can't write an engine of {self.length} bytes ({error.strerror}); free space or choose another folder"
+            ) from error
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+class Compiler(ABC):
+    """Turns networks into engines for the targets that name it."""
+
+    name: ClassVar[str]
+    options: ClassVar[tuple[OptionSpec, ...]] = ()
+
+    @abstractmethod
+    def compile(self, source: NetworkSource, options: CompileOptions) -> CompiledEngine:
+        """Compiles one network. Raises `Unsupported` naming the layer or option that it can't do."""
+
+    def chosen(self, options: CompileOptions) -> dict[str, str]:
+        """All options with their values; refuses names and values that this compiler does not have."""
+        known = {spec.name: spec for spec in self.options}
+        for name, value in options.values.items():
+            if name not in known:
+                raise UsageError(
+                    "compiler.option", f"compiler '{self.name}' has no option '{name}'; it has {', '.join(known) or 'none'}"
+                )
+            if value not in known[name].values:
+                raise UsageError(
+                    "compiler.option", f"option '{name}' of compiler '{self.name}' is one of {', '.join(known[name].values)}, found '{value}'"
+                )
+        return {name: options.values.get(name, spec.values[0]) for name, spec in known.items()}

@@ -1,0 +1,112 @@
+"""What a lowering rule sees: tensors it has values for, constants it can read, and ways to emit or refuse.
+
+A rule is a function `(Lowering, Node) -> None` that gives each output of the node a value with `put`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+
+from trtmc.compilers.openvino.graph.constant import ConstantData
+from trtmc.compilers.openvino.graph.graph import Node, Tensor
+from trtmc.compilers.openvino.ir.model import ElementType, Model, Value
+from trtmc.compilers.openvino.ir.ops import Ops
+from trtmc.core.dtype import COMPUTE_DTYPES, DType
+from trtmc.core.errors import Unsupported
+
+Rule = Callable[["Lowering", Node], None]
+
+STORAGE_TYPES = {
+    DType.F32: ElementType.F32,
+    DType.F16: ElementType.F16,
+    DType.BF16: ElementType.BF16,
+    DType.I64: ElementType.I64,
+    DType.I32: ElementType.I32,
+    DType.I8: ElementType.I8,
+    DType.U8: ElementType.U8,
+    DType.BOOL: ElementType.BOOLEAN,
+    DType.I4: ElementType.I4,
+}
+_COMPRESSED = 65536  # 16-bit constants of at least this many elements stay 16-bit in memory
+
+
+class Lowering:
+    """The state of one walk."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.ops = Ops(model)
+        self._values: dict[int, Value] = {}
+        self._memo: dict[Hashable, Value] = {}
+
+    # values
+    def put(self, tensor: Tensor, value: Value) -> None:
+        """Records the value of a node's output."""
+        self._values[id(tensor)] = value
+
+    def value(self, tensor: Tensor) -> Value:
+        """The value of a tensor; a constant is emitted when it is first read."""
+        known = self._values.get(id(tensor))
+        if known is None and tensor.constant is not None:
+            known = self.literal(tensor.constant)
+            self.put(tensor, known)
+        if known is None:
+            raise KeyError(f"tensor '{tensor.name}' has no value yet")
+        return known
+
+    def args(self, node: Node) -> list[Value]:
+        """The values of all inputs, which must all be there."""
+        return [self.value(node.required(i)) for i in range(len(node.inputs))]
+
+    def literal(self, data: ConstantData) -> Value:
+        """A constant as an operand: floats come out as float32, large 16-bit ones through a decompressing convert."""
+        if data.dtype not in COMPUTE_DTYPES:
+            if data.dtype not in STORAGE_TYPES:
+                raise Unsupported("network.constant_type", f"a {data.dtype} constant can't be an operand on the CPU")
+            return self.model.constant([data.raw], STORAGE_TYPES[data.dtype], data.shape)
+        if data.dtype is DType.F32:
+            return self.model.constant([data.raw], ElementType.F32, data.shape)
+        if data.size < _COMPRESSED:
+            return self.ops.array(data.as_float32())
+        return self.once(("compressed", data.address, data.shape), lambda: self._compressed(data))
+
+    def _compressed(self, data: ConstantData) -> Value:
+        stored = self.model.constant([data.raw], STORAGE_TYPES[data.dtype], data.shape)
+        layer = self.model.add("Convert", [stored], [ElementType.F32], {"destination_type": ElementType.F32})
+        layer.decompression = True  # else the plugin expands the weights to 32 bit
+        return layer.value()
+
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """A subexpression that several nodes share."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        return self._memo[key]
+
+    # reading constants
+    def ints(self, tensor: Tensor | None, node: Node, what: str) -> tuple[int, ...]:
+        """The integers of a constant input; refuses if they are only known at run time."""
+        data = tensor.constant if tensor is not None else None
+        if data is None:
+            raise self.refusal(node, f"its {what} must be a constant")
+        return data.as_ints()
+
+    def axes(self, node: Node, tensor: Tensor | None, rank: int) -> tuple[int, ...]:
+        """Axes from a constant input, made non-negative."""
+        return tuple(a + rank if a < 0 else a for a in self.ints(tensor, node, "axes"))
+
+    # emitting
+    def dims_value(self, dims: Sequence[int]) -> Value:
+        """A static shape as a 1-D constant."""
+        return self.ops.array(np.array(dims, np.int64))
+
+    @staticmethod
+    def refusal(node: Node, why: str) -> Unsupported:
+        """The error for a layer that this version can't lower; raise it."""
+        return Unsupported("network.unsupported_layer", f"layer '{node.name}' ({node.kind}): {why}; not supported on the CPU target")
+
+
+def operand_type(dtype: DType) -> ElementType:
+    """The type in which a tensor of this dtype is computed."""
+    return ElementType.F32 if dtype in COMPUTE_DTYPES else STORAGE_TYPES[dtype]

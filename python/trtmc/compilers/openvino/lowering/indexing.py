@@ -1,0 +1,93 @@
+"""Layers that address elements by index tensors: gather, scatter, one-hot, non-zero, fill."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trtmc.compilers.openvino.graph.graph import Node
+from trtmc.compilers.openvino.ir.model import ElementType
+from trtmc.compilers.openvino.lowering.context import Lowering, Rule, operand_type
+
+
+def gather(low: Lowering, node: Node) -> None:
+    """DEFAULT picks slices along an axis, ELEMENT single elements, ND by coordinate tuples."""
+    x, indices = low.value(node.required(0)), low.value(node.required(1))
+    mode, axis, batch = node.attributes["mode"], node.attributes["axis"], node.attributes["num_elementwise_dims"]
+    if mode == "DEFAULT":
+        y = low.ops.gather(x, indices, axis, batch)
+    elif mode == "ELEMENT":
+        y = low.ops.gather_elements(x, indices, axis)
+    elif mode == "ND":
+        y = low.ops.gather_nd(x, indices, batch)
+    else:
+        raise low.refusal(node, f"gather mode {mode}")
+    low.put(node.output, y)
+
+
+def scatter(low: Lowering, node: Node) -> None:
+    """ELEMENT writes single elements along an axis, ND slices by coordinate tuples."""
+    x, indices, updates = (low.value(node.required(i)) for i in range(3))
+    if node.attributes["mode"] == "ELEMENT":
+        y = low.ops.scatter_elements(x, indices, updates, node.attributes["axis"])
+    else:
+        y = low.ops.scatter_nd(x, indices, updates)
+    low.put(node.output, y)
+
+
+def one_hot(low: Lowering, node: Node) -> None:
+    """Indices, [off, on] values, depth; written as a comparison with a range along the new axis."""
+    indices, values, depth = (low.value(node.required(i)) for i in range(3))
+    o, rank = low.ops, node.required(0).rank
+    axis = node.attributes["axis"] % (rank + 1)
+    indices = o.convert(indices, ElementType.I64)
+    depth = o.reshape(o.convert(depth, ElementType.I64), low.dims_value(()))
+    columns = o.range(o.index(0), depth, o.index(1))
+    spread = [d for d in range(rank + 1) if d != axis]
+    columns = o.unsqueeze(columns, o.i64(*spread)) if spread else columns
+    wrapped = o.select(o.compare("Less", indices, o.index(0)), o.add(indices, depth), indices)
+    hit = o.compare("Equal", o.unsqueeze(wrapped, o.i64(axis)), columns)
+    off, on = (o.gather(values, o.index(i), 0) for i in (0, 1))
+    low.put(node.output, o.select(hit, on, off))
+
+
+def non_zero(low: Lowering, node: Node) -> None:
+    """Coordinates of non-zero elements, one row per dimension."""
+    x = low.value(node.required(0))
+    type = operand_type(node.output.dtype)
+    low.put(node.output, low.model.add("NonZero", [x], [type], {"output_type": type}, "opset3").value())
+
+
+def fill(low: Lowering, node: Node) -> None:
+    """LINSPACE: alpha plus beta per step along each dimension. Random fills are refused: nothing fixes their stream."""
+    if node.attributes["operation"] != "LINSPACE":
+        raise low.refusal(node, f"fill operation {node.attributes['operation']}")
+    o, type = low.ops, operand_type(node.output.dtype)
+    given = node.input(0)
+    dims = o.convert(low.value(given), ElementType.I64) if given is not None else low.dims_value(node.attributes["shape"])
+    storage = np.float32 if type is ElementType.F32 else node.output.dtype.storage
+    starts, steps = node.input(1), node.input(2)
+    start = low.value(starts) if starts is not None else o.array(np.array(node.attributes["alpha"], storage))
+    rank = node.output.rank
+    if steps is None:
+        step = o.array(np.full(1, node.attributes["beta"], storage))
+    else:
+        step = o.reshape(low.value(steps), low.dims_value((-1,)))
+    value = o.reshape(o.convert(start, type), low.dims_value((1,) * rank))
+    for axis in range(rank):
+        count = o.gather(dims, o.index(axis), 0)
+        along = o.convert(o.range(o.index(0), count, o.index(1)), type)
+        scaled = o.multiply(along, o.gather(o.convert(step, type), o.i64(axis if steps is not None else 0), 0))
+        spread = [d for d in range(rank) if d != axis]
+        value = o.add(value, o.unsqueeze(scaled, o.i64(*spread)) if spread else scaled)
+        if steps is None and rank > 1:
+            raise low.refusal(node, "a linear fill of several dimensions needs its steps as input 2")
+    low.put(node.output, value)
+
+
+RULES: dict[str, Rule] = {
+    "GATHER": gather,
+    "SCATTER": scatter,
+    "ONE_HOT": one_hot,
+    "NON_ZERO": non_zero,
+    "FILL": fill,
+}

@@ -1,0 +1,69 @@
+"""The dispatch table, and the walk over a graph with it.
+
+A kind that has no rule is refused with the name of its layer.
+"""
+
+from __future__ import annotations
+
+from trtmc.compilers.openvino.graph.graph import Graph, Node
+from trtmc.compilers.openvino.ir.model import ElementType, Model
+from trtmc.compilers.openvino.lowering import (
+    attention,
+    elementwise,
+    indexing,
+    linear,
+    own,
+    quantization,
+    reductions,
+    shapes,
+)
+from trtmc.compilers.openvino.lowering.context import STORAGE_TYPES, Lowering, Rule
+from trtmc.core.dtype import COMPUTE_DTYPES
+from trtmc.core.errors import Unsupported
+
+
+def _constant(low: Lowering, node: Node) -> None:
+    """Emitted when somebody reads it, in the form that the reader wants."""
+
+
+RULES: dict[str, Rule] = {
+    "CONSTANT": _constant,
+    **elementwise.RULES,
+    **shapes.RULES,
+    **indexing.RULES,
+    **linear.RULES,
+    **reductions.RULES,
+    **attention.RULES,
+    **quantization.RULES,
+    **own.RULES,
+}
+
+
+def lower(graph: Graph, state: dict[str, str], order: list[Node] | None = None) -> Model:
+    """Emits every node, in the graph's own order if none is given.
+
+    `state` maps cache inputs to the outputs that share their memory: those are float32.
+    """
+    model = Model()
+    low = Lowering(model)
+    for tensor in graph.inputs:
+        if tensor.dtype not in STORAGE_TYPES:
+            raise Unsupported("network.input_type", f"input '{tensor.name}' has type {tensor.dtype}, which the CPU target lacks")
+        is_state = tensor.name in state
+        stored = ElementType.F32 if is_state else STORAGE_TYPES[tensor.dtype]
+        value = model.parameter(tensor.name, stored, tensor.shape)
+        low.put(tensor, low.ops.convert(value, ElementType.F32) if tensor.dtype in COMPUTE_DTYPES else value)
+    for node in order if order is not None else graph.ordered():
+        rule = RULES.get(node.kind)
+        if rule is None:
+            raise Lowering.refusal(node, "no rule for this kind of layer")
+        model.scope = node.name
+        rule(low, node)
+    model.scope = "outputs"
+    shared = set(state.values())
+    for name, tensor, dtype in zip(graph.output_names, graph.outputs, graph.output_dtypes, strict=True):
+        value = low.value(tensor)
+        if dtype in COMPUTE_DTYPES and name not in shared:
+            value = low.ops.convert(value, STORAGE_TYPES[dtype])
+        model.result(name, value)
+    return model

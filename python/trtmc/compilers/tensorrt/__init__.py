@@ -1,0 +1,1 @@
+"""TensorRT compilers, declared but not implemented in this version."""
