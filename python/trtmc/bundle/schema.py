@@ -84,7 +84,7 @@ class Text:
 
     def problem(self, value: str) -> str | None:
         """Why `value` is refused, or None."""
-        if 1 <= len(value.encode()) <= self.most and not re.search(r"[\x00-\x1f\x7f]", value):
+        if 1 <= len(value.encode()) <= self.most and not re.search(r"[\x00-\x1f\x7f-\x9f]", value):
             return None
         return f"is {json.dumps(value)[:80]}, expected 1 to {self.most} bytes without control characters"
 

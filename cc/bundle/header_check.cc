@@ -1,0 +1,197 @@
+// The relations of header.h's check_relations, in the order of python/trtmc/bundle/header.py.
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include "cc/bundle/header.h"
+#include "cc/bundle/json.h"
+#include "cc/bundle/rules.h"
+
+namespace trtmc::bundle {
+namespace {
+
+constexpr std::string_view kTextGeneration = "text_generation_causal";
+
+Status check_kind(const BundleHeader& header) {
+  const bool strategy = !header.runtime_strategy.empty();
+  const bool components = !header.components.empty();
+  if (header.kind == "native" && !(strategy && components)) {
+    return fault(kInconsistent,
+                 "header: kind 'native' needs a runtime_strategy and at least one component");
+  }
+  if (header.kind == "optimized" && (strategy || components)) {
+    return fault(kInconsistent,
+                 "header: kind 'optimized' has neither runtime_strategy nor components");
+  }
+  if ((header.task == kTextGeneration) != header.text_generation.has_value()) {
+    return fault(kInconsistent, "header: task is '" + header.task +
+                                    "', but text_generation belongs to '" +
+                                    std::string(kTextGeneration) + "' alone");
+  }
+  return Status::ok();
+}
+
+template <class Range, class Key>
+Status check_unique(const Range& range, Key key, const std::string& where, std::string_view what) {
+  std::set<std::string> seen;
+  for (const auto& item : range) {
+    const std::string value = key(item);
+    if (!seen.insert(value).second) {
+      return fault(kInconsistent, "header: " + where + " has the " + std::string(what) + " " +
+                                      quote(value) + " twice");
+    }
+  }
+  return Status::ok();
+}
+
+const auto kName = [](const auto& item) { return item.name; };
+
+Status check_profile(const Profile& profile, const std::string& where) {
+  for (const auto& [name, range] : profile.dims) {
+    if (range.min > range.opt || range.opt > range.max) {
+      return fault(kInconsistent, "header: " + where + ".dims." + name + " is [" +
+                                      std::to_string(range.min) + ", " +
+                                      std::to_string(range.opt) + ", " +
+                                      std::to_string(range.max) + "], expected min, opt, max");
+    }
+  }
+  return Status::ok();
+}
+
+// Every named dimension of an input needs a range in every profile, and at least one profile.
+Status check_dimensions(const Contract& contract, const std::string& where) {
+  for (const TensorSpec& tensor : contract.inputs) {
+    for (const Dim& dim : tensor.shape) {
+      const auto* name = std::get_if<std::string>(&dim);
+      if (name == nullptr) continue;
+      const bool covered =
+          !contract.profiles.empty() &&
+          std::all_of(contract.profiles.begin(), contract.profiles.end(),
+                      [name](const Profile& profile) { return profile.dims.contains(*name); });
+      if (!covered) {
+        return fault(kInconsistent, "header: " + where + ": dimension '" + *name + "' of input " +
+                                        quote(tensor.name) + " has no range in some profile");
+      }
+    }
+  }
+  return Status::ok();
+}
+
+Status check_contract(const Contract& contract, const std::string& where) {
+  TRTMC_RETURN_IF_ERROR(check_unique(contract.inputs, kName, where + ".inputs", "name"));
+  TRTMC_RETURN_IF_ERROR(check_unique(contract.outputs, kName, where + ".outputs", "name"));
+  for (std::size_t i = 0; i < contract.state.size(); ++i) {
+    const StatePair& pair = contract.state[i];
+    if (!contract.find_input(pair.input) || !contract.find_output(pair.output)) {
+      return fault(kInconsistent, "header: " + where + ".state[" + std::to_string(i) +
+                                      "] pairs " + quote(pair.input) + " with " +
+                                      quote(pair.output) + ", not both exist");
+    }
+  }
+  const auto input = [](const StatePair& pair) { return pair.input; };
+  const auto output = [](const StatePair& pair) { return pair.output; };
+  TRTMC_RETURN_IF_ERROR(check_unique(contract.state, input, where + ".state", "input"));
+  TRTMC_RETURN_IF_ERROR(check_unique(contract.state, output, where + ".state", "output"));
+  TRTMC_RETURN_IF_ERROR(check_unique(contract.profiles, kName, where + ".profiles", "name"));
+  for (std::size_t i = 0; i < contract.profiles.size(); ++i) {
+    TRTMC_RETURN_IF_ERROR(
+        check_profile(contract.profiles[i], where + ".profiles[" + std::to_string(i) + "]"));
+  }
+  return check_dimensions(contract, where);
+}
+
+Status check_tokens(const TextGenerationInfo& text) {
+  std::vector<std::optional<std::int32_t>> named = {text.bos_token_id, text.pad_token_id};
+  named.insert(named.end(), text.eos_token_ids.begin(), text.eos_token_ids.end());
+  for (const auto& token : named) {
+    if (token && *token >= text.vocab_size) {
+      return fault(kInconsistent, "header: text_generation: token id " + std::to_string(*token) +
+                                      " with a vocab_size of " + std::to_string(text.vocab_size));
+    }
+  }
+  return check_unique(
+      text.eos_token_ids, [](std::int32_t id) { return std::to_string(id); },
+      "text_generation.eos_token_ids", "id");
+}
+
+Status check_section_names(const std::vector<BundleSection>& sections) {
+  for (const BundleSection& section : sections) {
+    if (!is_section_name(section.name)) {
+      return fault(kSectionName, "section name " + quote(section.name.substr(0, 80)) +
+                                     ": expected slash-separated parts of letters, digits, '_', "
+                                     "'-' and '.', none starting with '.'");
+    }
+  }
+  std::set<std::string_view> names;
+  for (const BundleSection& section : sections) {
+    if (!names.insert(section.name).second) {
+      return fault(kDuplicateSection, "header: two sections are named '" + section.name + "'");
+    }
+  }
+  for (const BundleSection& section : sections) {
+    const std::string_view name = section.name;
+    for (auto at = name.find('/'); at != std::string_view::npos; at = name.find('/', at + 1)) {
+      if (names.contains(name.substr(0, at))) {
+        return fault(kSectionName, "header: section '" + std::string(name.substr(0, at)) +
+                                       "' is also a folder, of '" + section.name + "'");
+      }
+    }
+  }
+  return Status::ok();
+}
+
+Status check_references(const BundleHeader& header) {
+  std::vector<std::pair<std::string, std::string>> wanted;
+  for (std::size_t i = 0; i < header.components.size(); ++i) {
+    wanted.emplace_back("components[" + std::to_string(i) + "].engine",
+                        header.components[i].engine);
+  }
+  for (const auto& [role, name] : header.assets) wanted.emplace_back("assets." + role, name);
+  if (header.kind == "optimized") wanted.emplace_back("kind 'optimized'", "optimized_runtime.json");
+  for (const auto& [where, name] : wanted) {
+    const bool found =
+        std::any_of(header.sections.begin(), header.sections.end(),
+                    [&wanted_name = name](const auto& s) { return s.name == wanted_name; });
+    if (!found) {
+      return fault(kMissingSection, "header: " + where + " refers to section " +
+                                        quote(name.substr(0, 80)) + ", which does not exist");
+    }
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+bool is_section_name(std::string_view name) {
+  if (name.empty() || name.size() > 255 || name.back() == '/') return false;
+  bool part_starts = true;
+  for (char c : name) {
+    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '-';
+    if (!word && (part_starts || (c != '.' && c != '/'))) return false;
+    part_starts = c == '/';
+  }
+  return true;
+}
+
+Status check_relations(const BundleHeader& header, const std::vector<std::string>& files) {
+  TRTMC_RETURN_IF_ERROR(check_kind(header));
+  TRTMC_RETURN_IF_ERROR(check_unique(header.components, kName, "components", "name"));
+  for (std::size_t i = 0; i < header.components.size(); ++i) {
+    TRTMC_RETURN_IF_ERROR(check_contract(header.components[i].contract,
+                                         "components[" + std::to_string(i) + "].contract"));
+  }
+  if (header.text_generation) TRTMC_RETURN_IF_ERROR(check_tokens(*header.text_generation));
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    if (files[i - 1] >= files[i]) {
+      return fault(kInconsistent, "header: provenance.checkpoint.files[" + std::to_string(i) +
+                                      "]: names must be sorted and different");
+    }
+  }
+  TRTMC_RETURN_IF_ERROR(check_section_names(header.sections));
+  return check_references(header);
+}
+
+}  // namespace trtmc::bundle
