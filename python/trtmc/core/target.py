@@ -7,12 +7,12 @@ it. This module knows the record and its JSON form, not which targets exist or h
 from __future__ import annotations
 
 import json
-import platform
 from dataclasses import asdict, dataclass, fields
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from trtmc.core.errors import BadInput, UsageError
+from trtmc.core.errors import BadInput, MissingComponent, UsageError
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,15 @@ class TargetInfo:
             raise BadInput("target.schema", f"{path}: not JSON ({error})") from None
 
 
-def host_cpu_target() -> TargetInfo:
-    """The default target of a plain `trtmc-build` run: this kind of CPU, through OpenVINO."""
-    if platform.machine() != "x86_64" or platform.system() != "Linux":
-        raise UsageError("target.host", f"no CPU target for {platform.system()} {platform.machine()}; pass --target-info with a target.json")
-    return TargetInfo("cpu_x86_64", "openvino", _installed_version("openvino"))
+def named_target(name: str) -> TargetInfo:
+    """A target by name, for runs outside of the build graph; only this kind of CPU is known without its target.json."""
+    if name == "cpu_x86_64":
+        return TargetInfo(name, "openvino", _installed_version("openvino"))
+    raise UsageError("target.unknown", f"target '{name}' is not known by name here; pass its target.json with --target-info, or use cpu_x86_64")
 
 
 def _installed_version(package: str) -> str:
-    from importlib import metadata
-
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        from trtmc.core.errors import MissingComponent
-
         raise MissingComponent("target.compiler_missing", f"package '{package}' is not installed; install it or pass --target-info") from None

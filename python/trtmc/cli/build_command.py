@@ -1,0 +1,90 @@
+"""`trtmc-build CHECKPOINT -o X.bundle`: everything in one go."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from trtmc.cli import options as shared
+from trtmc.cli.console import Console, size
+from trtmc.cli.engine_command import compile_to
+from trtmc.cli.outputs import Outputs, check_folder
+from trtmc.cli.packing import EngineFiles, pack_bundle
+from trtmc.compilers import CompileOptions, find_compiler
+from trtmc.core.build import build_network, resolve_family
+from trtmc.core.checkpoint import Checkpoint
+from trtmc.core.errors import UsageError
+from trtmc.core.report import Report
+from trtmc.core.target import TargetInfo, named_target
+
+
+@click.command()
+@click.argument("checkpoint", type=shared.FOLDER)
+@click.option("-o", "--output", required=True, type=shared.FILE, help="Bundle to write.")
+@click.option("--family", help="Family that owns the model. Default: the one that knows its model_type.")
+@click.option("--target", help="Target by name. Default: cpu_x86_64.")
+@click.option("--target-info", type=shared.FILE, help="target.json, for a target that this machine doesn't know by name.")
+@shared.limits
+@click.option("--report", "out_report", type=shared.FILE, help="Report (JSON) to write: seconds and peak memory per phase.")
+@shared.output_form
+def build(
+    checkpoint: Path,
+    output: Path,
+    family: str | None,
+    target: str | None,
+    target_info: Path | None,
+    precision: str,
+    max_sequence: int | None,
+    max_batch: int,
+    options: tuple[str, ...],
+    out_report: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Build a bundle from a checkpoint folder (the default command)."""
+    console = Console(quiet=quiet, as_json=as_json)
+    for path in filter(None, (output, out_report)):
+        check_folder(path)
+    compile_options = CompileOptions(_target(target, target_info), shared.key_values(options, "--option"))
+    find_compiler(compile_options.target.compiler).chosen(compile_options)  # a wrong option is refused before any work
+    opened = Checkpoint(checkpoint)
+    owner = resolve_family(opened, family)
+    reports: dict[str, Report] = {}
+    engines: dict[str, EngineFiles] = {}
+    packing = Report()
+    with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as scratch, Outputs() as outputs:
+        for component in owner.components:
+            built = build_network(
+                opened,
+                owner.manifest.name,
+                component,
+                precision,
+                max_sequence=max_sequence,
+                max_batch=max_batch,
+                progress=console.progress,
+            )
+            file = Path(scratch) / f"{component}.engine"
+            engines[component] = EngineFiles(file, compile_to(file, built, compile_options, console))
+            reports[component] = built.report
+            del built  # frees the network before the next component or the packing
+        console.progress(f"packing {output}")
+        with packing.phase("pack"):
+            bundle_id = pack_bundle(outputs.stage(output), owner, opened, compile_options.target, engines)
+        report = {"components": {name: r.to_json() for name, r in reports.items()}, "bundle": packing.to_json()}
+        if out_report:
+            outputs.write_json(out_report, report)
+    written = output.stat().st_size
+    console.result(
+        f"{output}: {size(written)}, id {bundle_id}", {"bundle": str(output), "bytes": written, "id": bundle_id, "report": report}
+    )
+
+
+def _target(name: str | None, path: Path | None) -> TargetInfo:
+    if path is None:
+        return named_target(name or "cpu_x86_64")
+    info = TargetInfo.read(path)
+    if name is not None and name != info.name:
+        raise UsageError("cli.target", f"--target is '{name}', but {path} describes '{info.name}'; drop one of the two")
+    return info

@@ -1,0 +1,34 @@
+"""What commands print: progress on stderr, results on stdout (text, or one JSON object)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+
+class Console:
+    """Progress for people, unless quiet; results for people or, with `as_json`, for programs."""
+
+    def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
+        self.quiet = quiet
+        self.as_json = as_json
+
+    def progress(self, message: str) -> None:
+        """One line about what is going on."""
+        if not self.quiet:
+            print(f"trtmc-build: {message}", file=sys.stderr, flush=True)
+
+    def result(self, text: str, value: dict[str, Any]) -> None:
+        """The command's answer."""
+        print(json.dumps(value, ensure_ascii=False, sort_keys=True) if self.as_json else text)
+
+
+def size(count: int) -> str:
+    """Bytes for people."""
+    value = float(count)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.2f} GB"

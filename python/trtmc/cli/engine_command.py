@@ -1,0 +1,68 @@
+"""`trtmc-build engine`: checkpoint to the engine of one component, for one target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trtmc.cli import options as shared
+from trtmc.cli.console import Console, size
+from trtmc.cli.outputs import Outputs, check_folder
+from trtmc.compilers import CompileOptions, find_compiler
+from trtmc.core.build import NetworkBuild, build_network
+from trtmc.core.contract import Contract
+from trtmc.core.target import TargetInfo
+
+
+@click.command()
+@click.option("--family", required=True, help="Family that owns the model.")
+@click.option("--checkpoint", required=True, type=shared.FOLDER, help="Checkpoint folder.")
+@click.option("--component", default="llm", show_default=True, help="Which of the family's networks to build.")
+@click.option("--target-info", required=True, type=shared.FILE, help="target.json of the target to build for.")
+@shared.limits
+@click.option("--out-engine", required=True, type=shared.FILE, help="Engine file to write.")
+@click.option("--out-contract", required=True, type=shared.FILE, help="Contract (JSON) to write.")
+@click.option("--out-report", type=shared.FILE, help="Report (JSON) to write: seconds and peak memory per phase.")
+@shared.output_form
+def engine(
+    family: str,
+    checkpoint: Path,
+    component: str,
+    target_info: Path,
+    precision: str,
+    max_sequence: int | None,
+    max_batch: int,
+    options: tuple[str, ...],
+    out_engine: Path,
+    out_contract: Path,
+    out_report: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Build the engine of one component."""
+    console = Console(quiet=quiet, as_json=as_json)
+    for path in filter(None, (out_engine, out_contract, out_report)):
+        check_folder(path)
+    target = TargetInfo.read(target_info)
+    compile_options = CompileOptions(target, shared.key_values(options, "--option"))
+    find_compiler(target.compiler).chosen(compile_options)  # a wrong option is refused before any work
+    build = build_network(
+        checkpoint, family, component, precision, max_sequence=max_sequence, max_batch=max_batch, progress=console.progress
+    )
+    with Outputs() as outputs:
+        contract = compile_to(outputs.stage(out_engine), build, compile_options, console)
+        outputs.write_json(out_contract, contract.to_json())
+        if out_report:
+            outputs.write_json(out_report, build.report.to_json())
+    written = out_engine.stat().st_size
+    console.result(f"{out_engine}: {size(written)}", {"engine": str(out_engine), "bytes": written, "report": build.report.to_json()})
+
+
+def compile_to(path: Path, build: NetworkBuild, options: CompileOptions, console: Console) -> Contract:
+    """Compiles a network, streams the engine to `path`, and gives the final contract."""
+    console.progress(f"compiling {build.network.num_layers} layers with {options.target.compiler} for {options.target.name}")
+    compiled = find_compiler(options.target.compiler).compile(build, options)
+    with build.report.phase("write_engine"):
+        compiled.write(path)
+    return compiled.contract
