@@ -40,7 +40,7 @@ class TextGeneration {
   virtual ~TextGeneration() = default;
 
   virtual const TextGenerationInfo& info() const = 0;
-  virtual const TextCodec& text() const = 0;
+  virtual const TextCodec* text() const = 0;  // null if the bundle has no tokenizer
 
   // The checkpoint's own settings as complete options (greedy unless it says do_sample).
   virtual SamplingOptions default_sampling() const = 0;

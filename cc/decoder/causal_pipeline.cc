@@ -1,0 +1,64 @@
+#include "cc/decoder/causal_pipeline.h"
+
+#include <string>
+#include <utility>
+
+#include "cc/decoder/text_generator.h"
+
+namespace trtmc {
+
+Result<std::unique_ptr<Engine>> load_component(const PipelineInputs& inputs,
+                                               std::string_view name) {
+  const BundleView& bundle = *inputs.bundle;
+  const BundleComponent* component = bundle.header().find_component(name);
+  if (component == nullptr) {
+    return bad_input("load.missing_component", std::string(bundle.path()) +
+                     ": strategy \"" + bundle.header().runtime_strategy +
+                     "\" needs the component \"" + std::string(name) +
+                     "\", which the bundle does not have");
+  }
+  TRTMC_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
+                         bundle.section(component->engine));
+  const EngineBlob blob{bytes, component->engine, std::string(bundle.id()), inputs.bundle};
+  return inputs.backend->load(blob, component->contract, inputs.engine);
+}
+
+Result<std::unique_ptr<IPipeline>> CausalPipeline::create(const PipelineInputs& inputs,
+                                                          std::unique_ptr<InferenceState> state) {
+  const BundleHeader& header = inputs.bundle->header();
+  const std::string path(inputs.bundle->path());
+  if (!header.text_generation) {
+    return bad_input("load.bad_header",
+                     path + ": the header has no \"text_generation\", which this task needs");
+  }
+  if (header.text_generation->vocab_size != state->decoder().vocab()) {
+    return bad_input("load.bad_header", path + ": text_generation.vocab_size is " +
+                     std::to_string(header.text_generation->vocab_size) +
+                     ", but the engine's logits are " + std::to_string(state->decoder().vocab()) +
+                     " wide");
+  }
+  return std::make_unique<CausalPipeline>(inputs, std::move(state));
+}
+
+CausalPipeline::CausalPipeline(const PipelineInputs& inputs, std::unique_ptr<InferenceState> state)
+    : inputs_(inputs), info_(*inputs.bundle->header().text_generation), state_(std::move(state)) {
+  info_.max_sequence = state_->decoder().ledger().capacity();
+}
+
+SamplingOptions CausalPipeline::default_sampling() const { return sampling_from(info_.sampling); }
+
+Result<GenerationResult> CausalPipeline::generate(std::span<const std::int32_t> prompt,
+                                                  const GenerationOptions& options,
+                                                  const GenerationHooks& hooks) {
+  return generate_text(state_->decoder(), text(), info_, prompt, options, hooks);
+}
+
+Result<LogitsView> CausalPipeline::logits(std::span<const std::int32_t> ids, std::int64_t chunk) {
+  if (ids.empty()) {
+    return bad_input("generate.empty_prompt", "there are no ids to evaluate");
+  }
+  state_->decoder().reset();
+  return state_->decoder().append(ids, {.rows = LogitRows::kAll, .chunk = chunk});
+}
+
+}  // namespace trtmc
