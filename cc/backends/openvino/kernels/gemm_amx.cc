@@ -1,0 +1,316 @@
+#include "cc/backends/openvino/kernels/gemm_amx.h"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+// By pragma and after the standard headers, for the reason given in isa_avx512.cc.
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target(                                           \
+    "amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c"))), apply_to = function)
+#else
+#pragma GCC target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // false, from the headers of gcc 12
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+
+namespace trtmc::cpu {
+namespace {
+
+constexpr int kTile = 16;         // rows of a tile: matrix rows or tokens
+constexpr int kStep = 32;         // k per tile product
+constexpr std::size_t kTileBytes = 1024;
+constexpr int kBlock = 2 * kTile;  // matrix rows and tokens per register block
+
+struct alignas(64) TileConfig {
+  std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  std::uint16_t columns[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+static_assert(sizeof(TileConfig) == 64);
+
+int steps(int k) { return (k + kStep - 1) / kStep; }
+int token_tiles(int rows) { return (rows + kBlock - 1) / kBlock * 2; }
+
+__mmask16 lanes(int n) {
+  return n <= 0 ? 0 : n >= kTile ? 0xFFFF : static_cast<__mmask16>((1u << n) - 1);
+}
+
+// Halves away from zero; the remainder x - rounded is exact.
+__m512i bf16_bits(__m512 x) {
+  return _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
+}
+__m512 bf16_value(__m512i bits) {
+  return _mm512_castsi512_ps(_mm512_and_si512(bits, _mm512_set1_epi32(~0xFFFF)));
+}
+// Pairs of bfloat16 from the upper halves: element i of `a` below element i of `b`.
+__m512i pack_pairs(__m512i a, __m512i b) {
+  return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(a, 16), b);
+}
+
+// Splits 16 + 16 numbers to kTerms bfloat16 terms, largest first.
+template <int kTerms>
+void split(__m512 a, __m512 b, __m512i* terms) {
+  for (int i = 0; i < kTerms; ++i) {
+    const __m512i ba = bf16_bits(a), bb = bf16_bits(b);
+    terms[i] = pack_pairs(ba, bb);
+    if (i + 1 < kTerms) {
+      a = _mm512_sub_ps(a, bf16_value(ba));
+      b = _mm512_sub_ps(b, bf16_value(bb));
+    }
+  }
+}
+
+void transpose(__m512i* r) {
+  __m512i t[16];
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
+    t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+  }
+  for (int i = 0; i < 16; i += 4) {
+    r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+    r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+    r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+    r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+  }
+  for (int i = 0; i < 4; ++i) {
+    t[i] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0x88);
+    t[i + 4] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0xDD);
+    t[i + 8] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0x88);
+    t[i + 12] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0xDD);
+  }
+  for (int i = 0; i < 4; ++i) {
+    r[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
+    r[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xDD);
+    r[i + 4] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0x88);
+    r[i + 12] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0xDD);
+  }
+}
+
+// Tokens: [tile][step][term] tiles; row i of a tile holds, for 16 tokens, elements i and i + 16.
+template <int kTerms>
+std::size_t packed_bytes(int rows, int k) {
+  return static_cast<std::size_t>(token_tiles(rows)) * steps(k) * kTerms * kTileBytes;
+}
+
+template <int kTerms>
+void pack(const float* x, int rows, int k, int tile, void* packed) {
+  auto* out = static_cast<std::byte*>(packed) +
+              static_cast<std::size_t>(tile) * steps(k) * kTerms * kTileBytes;
+  for (int k0 = 0; k0 < k; k0 += kStep) {
+    __m512i terms[kTerms][kTile];
+    const __mmask16 low = lanes(k - k0), high = lanes(k - k0 - kTile);
+    for (int t = 0; t < kTile; ++t) {
+      const int token = tile * kTile + t;
+      __m512i part[kTerms] = {};
+      if (token < rows) {
+        const float* p = x + static_cast<std::size_t>(token) * k + k0;
+        const __m512 b = high ? _mm512_maskz_loadu_ps(high, p + kTile) : _mm512_setzero_ps();
+        split<kTerms>(_mm512_maskz_loadu_ps(low, p), b, part);
+      }
+      for (int i = 0; i < kTerms; ++i) terms[i][t] = part[i];
+    }
+    for (int i = 0; i < kTerms; ++i, out += kTileBytes) {
+      transpose(terms[i]);
+      for (int r = 0; r < kTile; ++r) _mm512_store_si512(out + r * 64, terms[i][r]);
+    }
+  }
+}
+
+int pack_units(int rows) { return token_tiles(rows); }
+
+struct HalfWeight {
+  static constexpr int kTerms = 2;
+  static __m512 load(const void* p, __mmask16 m) {
+    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(m, p));
+  }
+};
+struct BrainWeight {
+  static constexpr int kTerms = 1;
+  static __m512 load(const void* p, __mmask16 m) {
+    return _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, p)), 16));
+  }
+};
+struct FloatWeight {
+  static constexpr int kTerms = 3;
+  static __m512 load(const void* p, __mmask16 m) { return _mm512_maskz_loadu_ps(m, p); }
+};
+
+// 32 matrix rows to tiles [2][step][term]; rows past `count` are zero.
+template <class W, int kTerms>
+void pack_weights(const std::byte* w, std::size_t bytes, int count, int k, std::byte* out) {
+  const std::size_t half = static_cast<std::size_t>(steps(k)) * kTerms * kTileBytes;
+  for (int row = 0; row < kBlock; ++row) {
+    const std::byte* from = w + static_cast<std::size_t>(row) * k * bytes;
+    std::byte* to = out + (row / kTile) * half + (row % kTile) * 64;
+    for (int k0 = 0; k0 < k; k0 += kStep) {
+      __m512i part[kTerms] = {};
+      if (row < count) {
+        const __mmask16 low = lanes(k - k0), high = lanes(k - k0 - kTile);
+        const __m512 a = W::load(from + k0 * bytes, low);
+        const __m512 b = high ? W::load(from + (k0 + kTile) * bytes, high) : _mm512_setzero_ps();
+        split<kTerms>(a, b, part);
+      }
+      for (int i = 0; i < kTerms; ++i, to += kTileBytes) _mm512_store_si512(to, part[i]);
+    }
+  }
+}
+
+// Tile registers: 0-3 sums, 4-5 matrix rows, 6-7 tokens.
+#define TRTMC_LOAD_W(term)                              \
+  _tile_loadd(4, w0 + (term) * kTileBytes, 64);         \
+  _tile_loadd(5, w1 + (term) * kTileBytes, 64)
+#define TRTMC_LOAD_X(term)                              \
+  _tile_loadd(6, x0 + (term) * kTileBytes, 64);         \
+  _tile_loadd(7, x1 + (term) * kTileBytes, 64)
+#define TRTMC_PRODUCTS()                                \
+  _tile_dpbf16ps(0, 4, 6);                              \
+  _tile_dpbf16ps(1, 4, 7);                              \
+  _tile_dpbf16ps(2, 5, 6);                              \
+  _tile_dpbf16ps(3, 5, 7)
+
+// Sums of 32 matrix rows x 32 tokens to out [4][16][16]. Consecutive products share an operand.
+template <int kWTerms, int kXTerms>
+void tile_block(const std::byte* w0, const std::byte* w1, const std::byte* x0, const std::byte* x1,
+                int k, float* out) {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (int s = steps(k); s > 0; --s) {
+    if constexpr (kXTerms == 1) {
+      TRTMC_LOAD_W(0);
+      TRTMC_LOAD_X(0);
+      TRTMC_PRODUCTS();
+    } else {
+      TRTMC_LOAD_X(0);
+      if constexpr (kWTerms == 3) {
+        TRTMC_LOAD_W(2);
+        TRTMC_PRODUCTS();
+      }
+      if constexpr (kWTerms >= 2) {
+        TRTMC_LOAD_W(1);
+        TRTMC_PRODUCTS();
+        TRTMC_LOAD_X(1);
+        TRTMC_PRODUCTS();
+        TRTMC_LOAD_W(0);
+        TRTMC_PRODUCTS();
+        TRTMC_LOAD_X(2);
+        TRTMC_PRODUCTS();
+        TRTMC_LOAD_X(0);
+        TRTMC_PRODUCTS();
+      } else {
+        TRTMC_LOAD_W(0);
+        TRTMC_PRODUCTS();
+        TRTMC_LOAD_X(1);
+        TRTMC_PRODUCTS();
+        TRTMC_LOAD_X(2);
+        TRTMC_PRODUCTS();
+      }
+    }
+    w0 += kWTerms * kTileBytes;
+    w1 += kWTerms * kTileBytes;
+    x0 += kXTerms * kTileBytes;
+    x1 += kXTerms * kTileBytes;
+  }
+  _tile_stored(0, out, 64);
+  _tile_stored(1, out + 256, 64);
+  _tile_stored(2, out + 512, 64);
+  _tile_stored(3, out + 768, 64);
+}
+#undef TRTMC_LOAD_W
+#undef TRTMC_LOAD_X
+#undef TRTMC_PRODUCTS
+
+// Writes one tile [16 outputs][16 tokens], turned over, with bias and residual.
+void put(const LinearJob& job, const float* tile, int token, int tokens, int output, int outputs) {
+  if (tokens <= 0 || outputs <= 0) return;
+  __m512i r[kTile];
+  for (int i = 0; i < kTile; ++i) r[i] = _mm512_load_si512(tile + i * kTile);
+  transpose(r);
+  const __mmask16 m = lanes(outputs);
+  const __m512 bias = job.bias != nullptr ? _mm512_maskz_loadu_ps(m, job.bias + output)
+                                          : _mm512_setzero_ps();
+  for (int t = 0; t < std::min(tokens, kTile); ++t) {
+    const std::size_t at = static_cast<std::size_t>(token + t) * job.n + output;
+    __m512 v = _mm512_castsi512_ps(r[t]);
+    if (job.bias != nullptr) v = _mm512_add_ps(v, bias);
+    if (job.residual != nullptr) {
+      v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(m, job.residual + at));
+    }
+    _mm512_mask_storeu_ps(job.y + at, m, v);
+  }
+}
+
+template <class W, int kWTerms, int kXTerms>
+void run_as(const LinearJob& job, const PackedRows& x, int n0, int n1, void* scratch) {
+  const std::size_t bytes = weight_bytes(job.type);
+  const std::size_t w_half = static_cast<std::size_t>(steps(x.k)) * kWTerms * kTileBytes;
+  const std::size_t x_tile = static_cast<std::size_t>(steps(x.k)) * kXTerms * kTileBytes;
+  auto* tile = static_cast<float*>(scratch);
+  std::byte* w = static_cast<std::byte*>(scratch) + 4 * kTileBytes;
+  for (int output = n0; output < n1; output += kBlock) {
+    const int outputs = std::min(kBlock, n1 - output);
+    const auto* source = static_cast<const std::byte*>(job.weight) +
+                         static_cast<std::size_t>(output) * x.k * bytes;
+    pack_weights<W, kWTerms>(source, bytes, outputs, x.k, w);
+    const auto* data = static_cast<const std::byte*>(x.data);
+    for (int token = 0; token < x.rows; token += kBlock, data += 2 * x_tile) {
+      tile_block<kWTerms, kXTerms>(w, w + w_half, data, data + x_tile, x.k, tile);
+      for (int i = 0; i < 4; ++i) {
+        const int t = token + (i % 2) * kTile, o = (i / 2) * kTile;
+        put(job, tile + i * 256, t, x.rows - t, output + o, outputs - o);
+      }
+    }
+  }
+}
+
+template <int kXTerms>
+void run(const LinearJob& job, const PackedRows& x, int n0, int n1, void* scratch) {
+  const TileConfig config;
+  _tile_loadconfig(&config);
+  constexpr bool kFast = kXTerms == 1;
+  switch (job.type) {
+    case WeightType::kF16:
+      run_as<HalfWeight, kFast ? 1 : 2, kXTerms>(job, x, n0, n1, scratch);
+      break;
+    case WeightType::kBF16:
+      run_as<BrainWeight, 1, kXTerms>(job, x, n0, n1, scratch);
+      break;
+    case WeightType::kF32:
+      run_as<FloatWeight, kFast ? 1 : 3, kXTerms>(job, x, n0, n1, scratch);
+      break;
+  }
+  _tile_release();
+}
+
+std::size_t scratch_bytes(int k) {
+  return 4 * kTileBytes + 2 * static_cast<std::size_t>(steps(k)) * 3 * kTileBytes;
+}
+
+template <int kXTerms>
+GemmKernel kernel(int min_rows) {
+  GemmKernel g;
+  g.block = kBlock;
+  g.min_rows = min_rows;
+  g.packed_bytes = packed_bytes<kXTerms>;
+  g.pack_units = pack_units;
+  g.pack = pack<kXTerms>;
+  g.scratch_bytes = scratch_bytes;
+  g.run = run<kXTerms>;
+  return g;
+}
+
+}  // namespace
+
+GemmKernel amx_gemm_exact() { return kernel<3>(12); }
+GemmKernel amx_gemm_fast() { return kernel<1>(8); }
+
+}  // namespace trtmc::cpu
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
