@@ -53,7 +53,7 @@ class OptionSpec:
 
 
 class CompiledEngine(ABC):
-    """An engine whose bytes are produced while they are written. Valid as long as its network source lives."""
+    """An engine whose bytes are produced while they are written; holds on to its network source until then."""
 
     def __init__(self, contract: Contract, report: Report) -> None:
         self.contract = contract

@@ -23,14 +23,14 @@ from trtmc.compilers.openvino.patterns.simplify import simplify
 from trtmc.core.contract import Contract, TensorSpec
 from trtmc.core.dtype import DType
 from trtmc.core.errors import InternalError, UsageError
-from trtmc.core.report import Report
 
 
 class OpenVinoEngine(CompiledEngine):
     """Text and blob; the blob's bytes are read from the network's constants while writing."""
 
-    def __init__(self, contract: Contract, report: Report, model: Model, text: bytes) -> None:
-        super().__init__(contract, report)
+    def __init__(self, contract: Contract, source: NetworkSource, model: Model, text: bytes) -> None:
+        super().__init__(contract, source.report)
+        self._source = source  # owns the memory that the blob points to
         self._blob = model.blob
         self._text = text
 
@@ -76,7 +76,8 @@ class OpenVinoCompiler(Compiler):
             text = to_xml(model)
         facts = {"compiler": self.name, "kernels": kernels, "network_layers": layers, "operations": model.counts()}
         report.facts.update(facts, engine_bytes=EngineLayout(len(text), model.blob.length).length)
-        return OpenVinoEngine(_final_contract(source.contract, state, {**facts, "compute": chosen["compute"]}), report, model, text)
+        contract = _final_contract(source.contract, state, {**facts, "compute": chosen["compute"]})
+        return OpenVinoEngine(contract, source, model, text)
 
 
 def cache_links(graph: Graph) -> dict[str, str]:

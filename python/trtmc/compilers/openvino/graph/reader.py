@@ -68,7 +68,6 @@ ATTENTION = (
     "decomposable",
     "query_form",
     "key_value_form",
-    "normalization_quantize_to_type",
     "num_ranks",
 )
 _CLASS_NAMES = {"KV_CACHE_UPDATE": "KVCacheUpdate", "ELEMENTWISE": "ElementWise", "TOPK": "TopK", "SOFTMAX": "SoftMax"}
@@ -106,7 +105,11 @@ class _Reader:
         dtype = DTYPES.get(source.dtype)
         if dtype is None:
             raise Unsupported("network.dtype", f"{where}: tensor '{source.name}' has the unknown type {source.dtype}")
-        tensor = Tensor(source.name, dtype, tuple(source.shape))
+        try:
+            shape = tuple(source.shape)
+        except (ValueError, RuntimeError):  # TensorRT gives no shape if the layer's inputs contradict each other
+            raise BadInput("network.invalid_layer", f"{where}: TensorRT finds no shape for tensor '{source.name}'; its inputs do not fit together") from None
+        tensor = Tensor(source.name, dtype, shape)
         self._tensors[source.name] = tensor
         return tensor
 
@@ -150,7 +153,7 @@ class _Reader:
     def _attribute(layer: trt.ILayer, kind: str, key: str) -> Any:
         try:
             value = _plain(getattr(layer, key))
-        except ValueError:  # an unset Dims can't become a tuple
+        except (ValueError, RuntimeError):  # how the bindings report Dims that are not set
             return None
         if key in _BITMASKS and kind in _MASKED_KINDS and isinstance(value, int):
             return tuple(i for i in range(32) if value >> i & 1)

@@ -130,7 +130,7 @@ class Ops:
         return self.model.add("ScatterElementsUpdate", inputs, [x.type], {}, "opset3").value()
 
     def scatter_nd(self, x: Value, indices: Value, updates: Value) -> Value:
-        return self.model.add("ScatterNDUpdate", [x, indices, updates], [x.type], {}, "opset3").value()
+        return self.model.add("ScatterNDUpdate", [x, indices, updates], [x.type], {}, "opset4").value()
 
     # linear algebra, reductions
     def matmul(self, a: Value, b: Value, transpose_a: bool = False, transpose_b: bool = False) -> Value:

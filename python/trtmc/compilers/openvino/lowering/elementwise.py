@@ -48,18 +48,14 @@ def unary(low: Lowering, node: Node) -> None:
         y = low.ops.unary("LogicalNot", x)
     elif op == "ROUND":
         y = low.ops.unary("Round", x, "opset5", mode="half_to_even")
-    elif op in ("ISINF", "ISNAN"):
-        y = _classify(low, x, op)
+    elif op == "ISNAN":  # not by comparing: the plugin's comparisons hold for NaN
+        y = low.model.add("IsNaN", [x], [ElementType.BOOLEAN], {}, "opset10").value()
+    elif op == "ISINF":
+        both = {"detect_negative": True, "detect_positive": True}
+        y = low.model.add("IsInf", [x], [ElementType.BOOLEAN], both, "opset10").value()
     else:
         raise low.refusal(node, f"operation {op}")
     low.put(node.output, y)
-
-
-def _classify(low: Lowering, x: Value, op: str) -> Value:
-    """By comparisons: NaN differs from itself, infinity's magnitude exceeds every finite float."""
-    if op == "ISNAN":
-        return low.ops.compare("NotEqual", x, x)
-    return low.ops.compare("Greater", low.ops.unary("Abs", x), low.ops.f32(float(np.finfo(np.float32).max)))
 
 
 def elementwise(low: Lowering, node: Node) -> None:

@@ -43,9 +43,12 @@ def fuse_decoder(graph: Graph) -> dict[str, int]:
 def _check(graph: Graph, before: Counter[str], counts: dict[str, int]) -> None:
     left = [node for node in graph.ordered() if not node.kind.startswith(OWN) and node.kind != "CONSTANT"]
     if left:
-        names = ", ".join(f"'{node.name}' ({node.kind})" for node in left[:_SHOWN])
-        more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
-        raise Unsupported("engine.unfused", f"no own operation covers {names}{more}; {_WAY_OUT}")
+        kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(Counter(node.kind for node in left).items()))
+        names = ", ".join(f"'{node.name}'" for node in left[:_SHOWN])
+        raise Unsupported(
+            "engine.unfused",
+            f"no own operation covers {len(left)} layers ({kinds}), the first of which are {names}; {_WAY_OUT}",
+        )
     for kind, source in (("trtmc.Attention", "ATTENTION_OUTPUT"), ("trtmc.Linear", "MATRIX_MULTIPLY")):
         if counts.get(kind, 0) != before[source]:
             raise Unsupported(
