@@ -137,9 +137,8 @@ def _read(hint: Any, value: JsonValue, where: str) -> Any:
         key_hint, item_hint = get_args(hint)
         result = {}
         for key, item in sorted(value.items()):
-            result[_read(key_hint, key, f"key {json.dumps(key)[:80]} of {where}")] = _read(
-                item_hint, item, f"{where}.{key}"
-            )
+            read_key = _read(key_hint, key, f"key {json.dumps(key)[:80]} of {where}")
+            result[read_key] = _read(item_hint, item, f"{where}.{key}")
         return result
     if dataclasses.is_dataclass(hint):
         return _read_record(hint, value, where)
