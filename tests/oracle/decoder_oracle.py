@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from safetensors import safe_open
 from transformers import AutoModelForCausalLM, AutoTokenizer
-
 from trtmc.e2e.goldens import GoldenTurn, LogitRow, make_row
 
 
