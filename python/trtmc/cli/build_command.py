@@ -25,9 +25,13 @@ from trtmc.core.target import TargetInfo, named_target
 @click.option("-o", "--output", required=True, type=shared.FILE, help="Bundle to write.")
 @click.option("--family", help="Family that owns the model. Default: the one that knows its model_type.")
 @click.option("--target", help="Target by name. Default: cpu_x86_64.")
-@click.option("--target-info", type=shared.FILE, help="target.json, for a target that this machine doesn't know by name.")
+@click.option(
+    "--target-info", type=shared.FILE, help="target.json, for a target that this machine doesn't know by name."
+)
 @shared.limits
-@click.option("--report", "out_report", type=shared.FILE, help="Report (JSON) to write: seconds and peak memory per phase.")
+@click.option(
+    "--report", "out_report", type=shared.FILE, help="Report (JSON) to write: seconds and peak memory per phase."
+)
 @shared.output_form
 def build(
     checkpoint: Path,
@@ -68,6 +72,7 @@ def build(
             file = Path(scratch) / f"{component}.engine"
             engines[component] = EngineFiles(file, compile_to(file, built, compile_options, console))
             reports[component] = built.report
+            opened.weights.release_all()
             del built  # frees the network before the next component or the packing
         console.progress(f"packing {output}")
         with packing.phase("pack"):
@@ -77,7 +82,8 @@ def build(
             outputs.write_json(out_report, report)
     written = output.stat().st_size
     console.result(
-        f"{output}: {size(written)}, id {bundle_id}", {"bundle": str(output), "bytes": written, "id": bundle_id, "report": report}
+        f"{output}: {size(written)}, id {bundle_id}",
+        {"bundle": str(output), "bytes": written, "id": bundle_id, "report": report},
     )
 
 

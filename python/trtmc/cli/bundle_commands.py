@@ -1,4 +1,5 @@
-"""`trtmc-build inspect` and `trtmc-build verify`: look at a bundle, or check all of it. Same face as the runtime's commands."""
+"""`trtmc-build inspect` and `trtmc-build verify`: look at a bundle, or check all of it. Same face as the "
+"runtime's commands."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ def verify(bundle: Path, as_json: bool, quiet: bool) -> None:
     with read_bundle(bundle, verify="full") as opened:
         count = len(opened.header.sections)
         text = f"{bundle}: ok, {count} sections, id {opened.id}"
-        Console(quiet=quiet, as_json=as_json).result(text, {"bundle": str(bundle), "ok": True, "sections": count, "id": opened.id})
+        Console(quiet=quiet, as_json=as_json).result(
+            text, {"bundle": str(bundle), "ok": True, "sections": count, "id": opened.id}
+        )
 
 
 def _describe(path: Path, bundle: Bundle) -> str:
@@ -43,11 +46,19 @@ def _describe(path: Path, bundle: Bundle) -> str:
     for component in header.components:
         contract = component.contract
         limits = f"batch {contract.limits.max_batch}, sequence {contract.limits.max_sequence}"
-        lines.append(f"  component {component.name}: {len(contract.inputs)} inputs, {len(contract.outputs)} outputs, {len(contract.state)} states, {limits}")
+        lines.append(
+            f"  component {component.name}: {len(contract.inputs)} inputs, {len(contract.outputs)} outputs, "
+            f"{len(contract.state)} states, {limits}"
+        )
     if header.text_generation:
         text = header.text_generation
-        lines.append(f"  tokens    vocabulary {text.vocab_size}, bos {text.bos_token_id}, eos {list(text.eos_token_ids)}, pad {text.pad_token_id}")
+        lines.append(
+            f"  tokens    vocabulary {text.vocab_size}, bos {text.bos_token_id}, eos "
+            f"{list(text.eos_token_ids)}, pad {text.pad_token_id}"
+        )
     lines += [f"  section   {s.name}: {size(s.length)} at {s.offset}, sha256 {s.sha256[:16]}…" for s in header.sections]
-    lines.append(f"  source    {source.checkpoint.source} @ {source.checkpoint.revision}, {len(source.checkpoint.files)} files")
+    lines.append(
+        f"  source    {source.checkpoint.source} @ {source.checkpoint.revision}, {len(source.checkpoint.files)} files"
+    )
     lines.append(f"  options   {', '.join(f'{k}={v}' for k, v in sorted(source.options.items())) or 'none'}")
     return "\n".join(lines)

@@ -20,7 +20,9 @@ from trtmc.core.family import for_checkpoint
 @click.command()
 @click.argument("folder", type=shared.FOLDER)
 @click.option("-o", "--output", required=True, type=shared.FOLDER, help="Folder to create or fill; must be empty.")
-@click.option("--source", required=True, help="Where the files came from, e.g. 'wheel:name==1.0'. Not a path of this machine.")
+@click.option(
+    "--source", required=True, help="Where the files came from, e.g. 'wheel:name==1.0'. Not a path of this machine."
+)
 @click.option("--revision", required=True, help="Exact revision or hash of the source.")
 @shared.output_form
 def checkpoint(folder: Path, output: Path, source: str, revision: str, as_json: bool, quiet: bool) -> None:
@@ -39,7 +41,9 @@ def checkpoint(folder: Path, output: Path, source: str, revision: str, as_json: 
     )
 
 
-def admit(opened: Checkpoint, names: list[str], output: Path, source: str, revision: str, console: Console) -> AdmissionRecord:
+def admit(
+    opened: Checkpoint, names: list[str], output: Path, source: str, revision: str, console: Console
+) -> AdmissionRecord:
     """Links or copies the files into `output`; a failure leaves it empty, or absent if it was."""
     existed = output.exists()
     output.mkdir(parents=True, exist_ok=True)

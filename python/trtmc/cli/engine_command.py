@@ -48,7 +48,13 @@ def engine(
     compile_options = CompileOptions(target, shared.key_values(options, "--option"))
     find_compiler(target.compiler).chosen(compile_options)  # a wrong option is refused before any work
     build = build_network(
-        checkpoint, family, component, precision, max_sequence=max_sequence, max_batch=max_batch, progress=console.progress
+        checkpoint,
+        family,
+        component,
+        precision,
+        max_sequence=max_sequence,
+        max_batch=max_batch,
+        progress=console.progress,
     )
     with Outputs() as outputs:
         contract = compile_to(outputs.stage(out_engine), build, compile_options, console)
@@ -56,12 +62,17 @@ def engine(
         if out_report:
             outputs.write_json(out_report, build.report.to_json())
     written = out_engine.stat().st_size
-    console.result(f"{out_engine}: {size(written)}", {"engine": str(out_engine), "bytes": written, "report": build.report.to_json()})
+    console.result(
+        f"{out_engine}: {size(written)}",
+        {"engine": str(out_engine), "bytes": written, "report": build.report.to_json()},
+    )
 
 
 def compile_to(path: Path, build: NetworkBuild, options: CompileOptions, console: Console) -> Contract:
     """Compiles a network, streams the engine to `path`, and gives the final contract."""
-    console.progress(f"compiling {build.network.num_layers} layers with {options.target.compiler} for {options.target.name}")
+    console.progress(
+        f"compiling {build.network.num_layers} layers with {options.target.compiler} for {options.target.name}"
+    )
     compiled = find_compiler(options.target.compiler).compile(build, options)
     with build.report.phase("write_engine"):
         compiled.write(path)

@@ -1,7 +1,7 @@
 """Entry point: commands, and the one place where errors become sentences and exit codes.
 
-Whatever goes wrong, the user sees `error: <sentence>` on stderr and an exit code of `trtmc.core.errors.ExitCode`; with --json also
-{"error": {"code", "message"}} on stdout. Commands never print errors themselves.
+Whatever goes wrong, the user sees `error: <sentence>` on stderr and an exit code of `trtmc.core.errors.ExitCode`;
+with --json also {"error": {"code", "message"}} on stdout. Commands never print errors themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trtmc.cli.pack_command import pack
 from trtmc.core.errors import ExitCode, ResourceError, TrtmcError
 from trtmc.core.version import VERSION
 
-_EPILOG = """Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad input, 4 unsupported, 5 target mismatch, 6 missing component,
+_EPILOG = """Exit codes: 0 ok, 1 internal, 2 usage, 3 bad input, 4 unsupported, 5 target mismatch, 6 missing component,
 7 out of disk or memory, 130 interrupted."""
 
 
@@ -80,16 +80,25 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _report("cli.interrupted", "interrupted; nothing was left half-written", ExitCode.INTERRUPTED, as_json)
     except MemoryError:
-        return _report("cli.memory", "out of memory; close other programs or use a machine with more", ExitCode.RESOURCE, as_json)
+        return _report(
+            "cli.memory", "out of memory; close other programs or use a machine with more", ExitCode.RESOURCE, as_json
+        )
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains while shutting down
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # or the interpreter complains while shutting down
         return int(ExitCode.INTERNAL)
     except OSError as error:
         known = _resource_error(error)
         return _report(known.code, known.message, known.exit_code, as_json)
     except Exception as error:  # noqa: BLE001 - the last line of defence
         traceback.print_exc()
-        return _report("cli.internal", f"internal error, please report it with the lines above: {error}", ExitCode.INTERNAL, as_json)
+        return _report(
+            "cli.internal",
+            f"internal error, please report it with the lines above: {error}",
+            ExitCode.INTERNAL,
+            as_json,
+        )
 
 
 def _resource_error(error: OSError) -> ResourceError:

@@ -20,10 +20,14 @@ FILE = click.Path(path_type=Path)
 def limits(command: Command) -> Command:
     """--precision, --max-sequence, --max-batch, --option."""
     for decorate in (
-        click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Compiler option; may be repeated."),
+        click.option(
+            "--option", "options", multiple=True, metavar="KEY=VALUE", help="Compiler option; may be repeated."
+        ),
         click.option("--max-batch", type=click.IntRange(1), default=1, show_default=True, help="Sequences at once."),
         click.option(
-            "--max-sequence", type=click.IntRange(1), help="Rows of the KV cache: prompt and answer together. Default: the model's own limit, at most 2048."
+            "--max-sequence",
+            type=click.IntRange(1),
+            help="Rows of the KV cache: prompt and answer together. Default: the model's own limit, at most 2048.",
         ),
         click.option(
             "--precision",
@@ -40,7 +44,9 @@ def limits(command: Command) -> Command:
 def output_form(command: Command) -> Command:
     """--quiet and --json."""
     command = click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")(command)
-    return click.option("--json", "as_json", is_flag=True, help="Print the result (or the error) as one JSON object.")(command)
+    return click.option("--json", "as_json", is_flag=True, help="Print the result (or the error) as one JSON object.")(
+        command
+    )
 
 
 def key_values(pairs: tuple[str, ...], option: str) -> dict[str, str]:

@@ -1,9 +1,9 @@
 """Output files that appear all together or not at all.
 
-    with Outputs() as outputs:
-        engine.write(outputs.stage(Path("llm.engine")))
-        outputs.write_json(Path("llm.json"), contract.to_json())
-    # both are in place; after an error or Ctrl-C inside the block neither is, and older files are as they were
+with Outputs() as outputs:
+    engine.write(outputs.stage(Path("llm.engine")))
+    outputs.write_json(Path("llm.json"), contract.to_json())
+# both are in place; after an error or Ctrl-C inside the block neither is, and older files are as they were
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Outputs:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             if kind is None:
                 for path, temporary in self._staged.items():

@@ -20,8 +20,22 @@ from trtmc.core.target import TargetInfo
 @click.option("--family", required=True, help="Family that owns the model.")
 @click.option("--checkpoint", required=True, type=shared.FOLDER, help="Checkpoint folder.")
 @click.option("--target-info", required=True, type=shared.FILE, help="target.json that the engines were built for.")
-@click.option("--engine", "engines", multiple=True, required=True, metavar="COMPONENT=FILE", help="Engine of a component; once for each.")
-@click.option("--contract", "contracts", multiple=True, required=True, metavar="COMPONENT=FILE", help="Contract of a component; once for each.")
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    required=True,
+    metavar="COMPONENT=FILE",
+    help="Engine of a component; once for each.",
+)
+@click.option(
+    "--contract",
+    "contracts",
+    multiple=True,
+    required=True,
+    metavar="COMPONENT=FILE",
+    help="Contract of a component; once for each.",
+)
 @click.option("-o", "--output", required=True, type=shared.FILE, help="Bundle to write.")
 @shared.output_form
 def pack(
@@ -39,7 +53,9 @@ def pack(
     check_folder(output)
     engine_files, contract_files = shared.key_values(engines, "--engine"), shared.key_values(contracts, "--contract")
     if set(engine_files) != set(contract_files):
-        raise UsageError("pack.components", f"engines are given for {sorted(engine_files)}, contracts for {sorted(contract_files)}")
+        raise UsageError(
+            "pack.components", f"engines are given for {sorted(engine_files)}, contracts for {sorted(contract_files)}"
+        )
     parts = {}
     for name, path in engine_files.items():
         if not Path(path).is_file():
@@ -48,4 +64,6 @@ def pack(
     console.progress(f"packing {output}")
     bundle_id = pack_bundle(output, load(family), Checkpoint(checkpoint), TargetInfo.read(target_info), parts)
     written = output.stat().st_size
-    console.result(f"{output}: {size(written)}, id {bundle_id}", {"bundle": str(output), "bytes": written, "id": bundle_id})
+    console.result(
+        f"{output}: {size(written)}, id {bundle_id}", {"bundle": str(output), "bytes": written, "id": bundle_id}
+    )

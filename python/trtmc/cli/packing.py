@@ -35,10 +35,16 @@ class EngineFiles:
     contract: Contract
 
 
-def pack_bundle(path: Path, family: Family, checkpoint: Checkpoint, target: TargetInfo, engines: Mapping[str, EngineFiles]) -> str:
+def pack_bundle(
+    path: Path, family: Family, checkpoint: Checkpoint, target: TargetInfo, engines: Mapping[str, EngineFiles]
+) -> str:
     """Writes and re-reads the bundle; returns its id."""
     if set(engines) != set(family.components):
-        raise UsageError("pack.components", f"family '{family.manifest.name}' has the components {list(family.components)}, engines are given for {sorted(engines)}")
+        raise UsageError(
+            "pack.components",
+            f"family '{family.manifest.name}' has the components {list(family.components)}, engines are given "
+            f"for {sorted(engines)}",
+        )
     config = family.config(checkpoint)
     text = family.artifacts(checkpoint, config, _limits(engines))
     assets, sections = _assets(text)
@@ -54,7 +60,9 @@ def pack_bundle(path: Path, family: Family, checkpoint: Checkpoint, target: Targ
         sections=(),
         provenance=_provenance(family, checkpoint, target, engines),
     )
-    engine_sections = [fmt.SectionSource(_engine_section(name), ENGINE_TYPE, engines[name].engine) for name in family.components]
+    engine_sections = [
+        fmt.SectionSource(_engine_section(name), ENGINE_TYPE, engines[name].engine) for name in family.components
+    ]
     bundle_id = fmt.write_bundle(path, header, [*engine_sections, *sections])
     with fmt.read_bundle(path, verify="full"):
         return bundle_id
@@ -103,10 +111,14 @@ def _assets(text: TextArtifacts) -> tuple[fmt.Assets, list[fmt.SectionSource]]:
     }
     present = {role: source for role, source in sources.items() if source[2] is not None}
     names = {role: name for role, (name, _, _) in present.items()}
-    return fmt.Assets(**names), [fmt.SectionSource(name, kind, data) for name, kind, data in present.values() if data is not None]
+    return fmt.Assets(**names), [
+        fmt.SectionSource(name, kind, data) for name, kind, data in present.values() if data is not None
+    ]
 
 
-def _provenance(family: Family, checkpoint: Checkpoint, target: TargetInfo, engines: Mapping[str, EngineFiles]) -> fmt.Provenance:
+def _provenance(
+    family: Family, checkpoint: Checkpoint, target: TargetInfo, engines: Mapping[str, EngineFiles]
+) -> fmt.Provenance:
     record = admission_record(checkpoint)
     options: dict[str, Any] = {}
     for name, files in engines.items():
@@ -114,7 +126,10 @@ def _provenance(family: Family, checkpoint: Checkpoint, target: TargetInfo, engi
         options |= {f"{name}_{key}" if len(engines) > 1 else key: facts[key] for key in _OPTION_FACTS if key in facts}
     return fmt.Provenance(
         checkpoint=fmt.CheckpointInfo(
-            record.version, record.source, record.revision, tuple(fmt.CheckpointFile(f.name, f.size, f.sha256) for f in record.files)
+            record.version,
+            record.source,
+            record.revision,
+            tuple(fmt.CheckpointFile(f.name, f.size, f.sha256) for f in record.files),
         ),
         builder=fmt.Builder(VERSION, source_digest(family.manifest.name)),
         compiler=fmt.Compiler(target.compiler, target.compiler_version),

@@ -1,7 +1,7 @@
 """Which files of a folder make up a checkpoint, and the record of their hashes (`checkpoint.json`).
 
-A folder that entered the build graph carries the record; for a plain folder it is computed, and says nothing about where the
-folder is, so that links, copies and other places give the same bundle.
+A folder that entered the build graph carries the record; for a plain folder it is computed, and says nothing about
+where the folder is, so that links, copies and other places give the same bundle.
 """
 
 from __future__ import annotations
@@ -93,4 +93,7 @@ def _check_size(path: Path, file: AdmittedFile) -> None:
     found = path.stat().st_size if path.is_file() else None
     if found != file.size:
         what = "is missing" if found is None else f"has {found} bytes"
-        raise BadInput("checkpoint.changed", f"{path}: {what}, but {ADMISSION} records {file.size} bytes; bring the checkpoint in again")
+        raise BadInput(
+            "checkpoint.changed",
+            f"{path}: {what}, but {ADMISSION} records {file.size} bytes; bring the checkpoint in again",
+        )

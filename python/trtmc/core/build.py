@@ -1,8 +1,8 @@
 """The build driver: a checkpoint becomes the finished network of one component. Knows no model and no compiler.
 
-    build = build_network(Path("smollm2"), "llama", "llm")
-    build.network   # INetworkDefinition; valid as long as `build` lives
-    build.contract  # named tensors, state, profiles, limits
+build = build_network(Path("smollm2"), "llama", "llm")
+build.network   # INetworkDefinition; valid as long as `build` lives
+build.contract  # named tensors, state, profiles, limits
 """
 
 from __future__ import annotations
@@ -72,7 +72,11 @@ def resolve_limits(config: Any, max_sequence: int | None, max_batch: int | None)
     sequence = min(config.max_positions, DEFAULT_MAX_SEQUENCE) if max_sequence is None else max_sequence
     batch = 1 if max_batch is None else max_batch
     if not 1 <= sequence <= config.max_positions:
-        raise UsageError("limits.max_sequence", f"--max-sequence {sequence} is not between 1 and the model's max_position_embeddings, {config.max_positions}")
+        raise UsageError(
+            "limits.max_sequence",
+            f"--max-sequence {sequence} is not between 1 and the model's max_position_embeddings, "
+            f"{config.max_positions}",
+        )
     if not 1 <= batch <= 1024:
         raise UsageError("limits.max_batch", f"--max-batch {batch} is not between 1 and 1024")
     return Limits(batch, sequence)

@@ -66,9 +66,15 @@ def check_links(folder: Path) -> None:
             continue
         target = os.readlink(path)
         if not path.exists():
-            raise BadInput("checkpoint.dangling_link", f"{path}: link to '{target}', which is not there; the download looks incomplete")
+            raise BadInput(
+                "checkpoint.dangling_link",
+                f"{path}: link to '{target}', which is not there; the download looks incomplete",
+            )
         if not admitted and not path.resolve().is_relative_to(root):
-            raise BadInput("checkpoint.foreign_link", f"{path}: link to '{target}', which is outside of {root}; copy the file into the folder")
+            raise BadInput(
+                "checkpoint.foreign_link",
+                f"{path}: link to '{target}', which is outside of {root}; copy the file into the folder",
+            )
 
 
 def _root(folder: Path) -> Path:

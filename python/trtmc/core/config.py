@@ -1,7 +1,7 @@
 """Strict configuration reader: every key is read, expected or ignored for a stated reason, or the build stops.
 
-A family asks for the keys it implements; `finish` refuses, by name, whatever is left. So a config never asks for something that
-is silently not done. Knows JSON objects and their file name, no model.
+A family asks for the keys it implements; `finish` refuses, by name, whatever is left. So a config never asks for
+something that is silently not done. Knows JSON objects and their file name, no model.
 
     config = StrictConfig({"hidden_size": 48, "use_cache": True}, "config.json")
     hidden = config.integer("hidden_size", minimum=1)
@@ -163,8 +163,12 @@ class StrictConfig:
             child.finish()
         left = [self.name(key) for key in self._values if key not in self.read]
         if left:
-            values = ", ".join(f"'{key}' ({_short(self._values[key[len(self._prefix):]])})" for key in left)
-            raise Unsupported("config.unknown_key", f"{self.file}: unknown {'key' if len(left) == 1 else 'keys'} {values}; remove what is meaningless, else this model is not implemented")
+            values = ", ".join(f"'{key}' ({_short(self._values[key[len(self._prefix) :]])})" for key in left)
+            raise Unsupported(
+                "config.unknown_key",
+                f"{self.file}: unknown {'key' if len(left) == 1 else 'keys'} {values}; remove what is "
+                "meaningless, else this model is not implemented",
+            )
 
     def bad(self, key: str, message: str) -> BadInput:
         """An error about the value of a key."""

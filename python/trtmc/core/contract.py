@@ -1,7 +1,8 @@
 """The contract of one component: named tensors, in-place state, profiles and limits, as stored next to an engine.
 
-Shapes mix numbers and dimension names; every named dimension has a range in every profile. Knows no model and no compiler;
-the compiler writes the final contract, since an engine may keep, say, its caches in another type than the network does.
+Shapes mix numbers and dimension names; every named dimension has a range in every profile. Knows no model and no
+compiler; the compiler writes the final contract, since an engine may keep, say, its caches in another type than the
+network does.
 """
 
 from __future__ import annotations
@@ -138,9 +139,15 @@ def _check(contract: Contract) -> None:
     named = {d for t in contract.inputs + contract.outputs for d in t.shape if isinstance(d, str)}
     for profile in contract.profiles:
         if set(profile.dims) != named:
-            raise InternalError("contract.profile", f"profile '{profile.name}' has the dimensions {sorted(profile.dims)}, the tensors have {sorted(named)}")
+            raise InternalError(
+                "contract.profile",
+                f"profile '{profile.name}' has the dimensions {sorted(profile.dims)}, the tensors have {sorted(named)}",
+            )
     inputs, outputs = ({t.name: t for t in side} for side in (contract.inputs, contract.outputs))
     for link in contract.state:
         before, after = inputs.get(link.input), outputs.get(link.output)
         if before is None or after is None or (before.dtype, before.shape) != (after.dtype, after.shape):
-            raise InternalError("contract.state", f"state '{link.input}' -> '{link.output}' must join an input and an output of one type and shape")
+            raise InternalError(
+                "contract.state",
+                f"state '{link.input}' -> '{link.output}' must join an input and an output of one type and shape",
+            )

@@ -1,7 +1,7 @@
 """Element types: one enum for checkpoints, networks and contracts.
 
-Names are those of the engine contract. numpy has no bfloat16, float8 or sub-byte types: such data travels in an unsigned
-integer array of the same width (`storage`), and nothing but `core.precision` interprets it.
+Names are those of the engine contract. numpy has no bfloat16, float8 or sub-byte types: such data travels in an
+unsigned integer array of the same width (`storage`), and nothing but `core.precision` interprets it.
 
     >>> DType("bfloat16").bits, DType.BF16.storage.name
     (16, 'uint16')

@@ -1,7 +1,7 @@
 """What a family is to the builder: a typed record, found by its MODEL.toml, loaded only when needed.
 
-Adding a family needs no line here. `find` scans `families/*/MODEL.toml` on the import path; `load` imports the one package and
-takes its `FAMILY`.
+Adding a family needs no line here. `find` scans `families/*/MODEL.toml` on the import path; `load` imports the one
+package and takes its `FAMILY`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ class FamilyManifest:
         )
         values.finish()
         if manifest.name != path.parent.name:
-            raise BadInput("family.manifest", f"{path}: 'name' is '{manifest.name}', but the folder is '{path.parent.name}'")
+            raise BadInput(
+                "family.manifest", f"{path}: 'name' is '{manifest.name}', but the folder is '{path.parent.name}'"
+            )
         return manifest
 
 
@@ -81,7 +83,11 @@ class Family:
 
     def __post_init__(self) -> None:
         if tuple(self.components) != self.manifest.components:
-            raise InternalError("family.components", f"family '{self.manifest.name}' defines {list(self.components)}, its {MANIFEST} lists {list(self.manifest.components)}")
+            raise InternalError(
+                "family.components",
+                f"family '{self.manifest.name}' defines {list(self.components)}, its {MANIFEST} lists "
+                f"{list(self.manifest.components)}",
+            )
 
     def config(self, checkpoint: Checkpoint) -> Any:
         """The checkpoint's configuration, fully accounted for."""
@@ -93,7 +99,10 @@ class Family:
     def component(self, name: str) -> Component:
         """A component by name."""
         if name not in self.components:
-            raise UsageError("family.component", f"family '{self.manifest.name}' has no component '{name}'; it has {', '.join(self.components)}")
+            raise UsageError(
+                "family.component",
+                f"family '{self.manifest.name}' has no component '{name}'; it has {', '.join(self.components)}",
+            )
         return self.components[name]
 
 
@@ -101,7 +110,9 @@ def manifests() -> dict[str, FamilyManifest]:
     """All families on the import path, by name."""
     spec = importlib.util.find_spec("families")
     roots = list(spec.submodule_search_locations or []) if spec else []
-    paths = sorted({path for root in roots for path in Path(root).glob(f"*/{MANIFEST}")}, key=lambda p: (p.parent.name, str(p)))
+    paths = sorted(
+        {path for root in roots for path in Path(root).glob(f"*/{MANIFEST}")}, key=lambda p: (p.parent.name, str(p))
+    )
     found: dict[str, FamilyManifest] = {}
     for path in paths:
         manifest = FamilyManifest.read(path)
@@ -127,7 +138,14 @@ def for_checkpoint(checkpoint: Checkpoint) -> Family:
     owners = [m.name for m in known.values() if model_type in m.model_types]
     if not owners:
         types = ", ".join(sorted(t for m in known.values() for t in m.model_types)) or "none"
-        raise Unsupported("config.model_type", f"{checkpoint.path('config.json')}: 'model_type' is '{model_type}', which no family implements; implemented are {types}")
+        raise Unsupported(
+            "config.model_type",
+            f"{checkpoint.path('config.json')}: 'model_type' is '{model_type}', which no family implements; "
+            f"implemented are {types}",
+        )
     if len(owners) > 1:
-        raise InternalError("family.ambiguous", f"model_type '{model_type}' is claimed by {', '.join(owners)}; remove it from all but one {MANIFEST}")
+        raise InternalError(
+            "family.ambiguous",
+            f"model_type '{model_type}' is claimed by {', '.join(owners)}; remove it from all but one {MANIFEST}",
+        )
     return load(owners[0])

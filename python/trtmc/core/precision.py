@@ -1,8 +1,8 @@
 """Exact conversions between float32, float16 and bfloat16, and the checks that keep them honest.
 
-Weights must be finite (NaN and infinity are refused), and a narrowing that would turn a finite value into infinity is an
-error that names the tensor, the value and its index. Values too small for the narrow type round to nearest as usual.
-Works in chunks, so a conversion needs no second full-size temporary. Knows arrays, not files or models.
+Weights must be finite (NaN and infinity are refused), and a narrowing that would turn a finite value into infinity is
+an error that names the tensor, the value and its index. Values too small for the narrow type round to nearest as
+usual. Works in chunks, so a conversion needs no second full-size temporary. Knows arrays, not files or models.
 
     >>> import numpy as np
     >>> convert(np.float32([1.0, 2.5]), DType.F32, DType.BF16, "w").tolist()
@@ -68,7 +68,10 @@ def check_finite(data: np.ndarray, dtype: DType, name: str) -> None:
             position = start + int(np.argmax(magnitude >= fmt.infinity))
             what = "NaN" if int(magnitude[position - start]) > fmt.infinity else "an infinity"
             index = _index(position, data.shape)
-            raise BadInput("weights.not_finite", f"tensor '{name}' holds {what} at index {index}; weights must be finite, get an intact checkpoint")
+            raise BadInput(
+                "weights.not_finite",
+                f"tensor '{name}' holds {what} at index {index}; weights must be finite, get an intact checkpoint",
+            )
 
 
 def convert(data: np.ndarray, source: DType, target: DType, name: str) -> np.ndarray:
@@ -103,12 +106,16 @@ def _widen(data: np.ndarray, dtype: DType) -> np.ndarray:
 def _narrow(wide: np.ndarray, dtype: DType) -> np.ndarray:
     if dtype is DType.BF16:
         bits = np.ascontiguousarray(wide).view(np.uint32)
-        return ((bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))) >> np.uint32(16)).astype(np.uint16)
+        return ((bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))) >> np.uint32(16)).astype(
+            np.uint16
+        )
     with np.errstate(over="ignore"):  # overflow is reported by _check_fit, with the tensor's name
         return wide.astype(dtype.storage)
 
 
-def _check_fit(wide: np.ndarray, narrow: np.ndarray, target: DType, name: str, start: int, shape: tuple[int, ...]) -> None:
+def _check_fit(
+    wide: np.ndarray, narrow: np.ndarray, target: DType, name: str, start: int, shape: tuple[int, ...]
+) -> None:
     fmt = _FORMATS[target]
     infinite = (narrow.view(fmt.bits) & fmt.bits.type(fmt.magnitude)) >= fmt.infinity
     if not infinite.any():
@@ -116,7 +123,10 @@ def _check_fit(wide: np.ndarray, narrow: np.ndarray, target: DType, name: str, s
     position = int(np.argmax(infinite))
     value = float(wide[position])
     if not np.isfinite(value):
-        raise BadInput("weights.not_finite", f"tensor '{name}' holds {value} at index {_index(start + position, shape)}; weights must be finite")
+        raise BadInput(
+            "weights.not_finite",
+            f"tensor '{name}' holds {value} at index {_index(start + position, shape)}; weights must be finite",
+        )
     ways = " or ".join(p.name for p in (Precision.BF16, Precision.FP32) if _FORMATS[p.dtype].largest >= abs(value))
     raise BadInput(
         "weights.overflow",
@@ -127,7 +137,9 @@ def _check_fit(wide: np.ndarray, narrow: np.ndarray, target: DType, name: str, s
 
 def _format(dtype: DType, name: str) -> _Format:
     if dtype not in COMPUTE_DTYPES:
-        raise Unsupported("weights.dtype", f"tensor '{name}' is stored as {dtype}; implemented are float32, float16 and bfloat16")
+        raise Unsupported(
+            "weights.dtype", f"tensor '{name}' is stored as {dtype}; implemented are float32, float16 and bfloat16"
+        )
     return _FORMATS[dtype]
 
 

@@ -20,7 +20,9 @@ def decoder_profiles(limits: Limits, typical_prompt: int = 128) -> tuple[Profile
     rows = DimRange(1, 1, limits.max_batch * limits.max_sequence)
     return (
         Profile("context", {"batch": batch, "sequence": prompt, "rows": rows}),
-        Profile("generation", {"batch": batch, "sequence": DimRange(1, 1, 1), "rows": DimRange(1, 1, limits.max_batch)}),
+        Profile(
+            "generation", {"batch": batch, "sequence": DimRange(1, 1, 1), "rows": DimRange(1, 1, limits.max_batch)}
+        ),
     )
 
 
@@ -43,5 +45,7 @@ def _range(dim: int | str, profile: Profile, spec: TensorSpec) -> DimRange:
     if isinstance(dim, int):
         return DimRange(dim, dim, dim)
     if dim not in profile.dims:
-        raise InternalError("profile.dimension", f"profile '{profile.name}' gives no range for dimension '{dim}' of '{spec.name}'")
+        raise InternalError(
+            "profile.dimension", f"profile '{profile.name}' gives no range for dimension '{dim}' of '{spec.name}'"
+        )
     return profile.dims[dim]

@@ -36,7 +36,10 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {
-            "phases": [{"name": p.name, "seconds": round(p.seconds, 4), "peak_rss_bytes": p.peak_rss_bytes} for p in self.phases],
+            "phases": [
+                {"name": p.name, "seconds": round(p.seconds, 4), "peak_rss_bytes": p.peak_rss_bytes}
+                for p in self.phases
+            ],
             "peak_rss_bytes": peak_rss_bytes(),
             **self.facts,
         }

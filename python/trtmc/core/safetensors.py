@@ -1,8 +1,9 @@
 """Strict reader of one safetensors file over one memory map.
 
-Judges like the `safetensors` package 0.8.0 and is stricter in two places: a key that stands twice in any JSON object is refused,
-and so is a key that is not in the format's page. Everything is checked before a tensor can be touched: header length, UTF-8,
-JSON, names, dtypes, shapes against byte ranges, gaps, overlaps, and that the file ends where the last tensor ends.
+Judges like the `safetensors` package 0.8.0 and is stricter where the format's page is: the header starts with `{`, a tensor
+has exactly the keys dtype, shape and data_offsets, and no key stands twice in any object. Everything is checked before a
+tensor can be touched: header length, UTF-8, JSON, names, dtypes, shapes against byte ranges, gaps, overlaps, and that the
+file ends where the last tensor ends.
 Knows nothing about models or shards.
 
     with SafetensorsFile(Path("model.safetensors")) as file:
@@ -15,6 +16,7 @@ import json
 import mmap
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -69,7 +71,9 @@ class TensorEntry:
         """The element type, if this project can carry it."""
         dtype = _FORMAT_DTYPES[self.format_dtype][1]
         if dtype is None:
-            raise Unsupported("weights.dtype", f"tensor '{self.name}' has dtype {self.format_dtype}, which is not implemented")
+            raise Unsupported(
+                "weights.dtype", f"tensor '{self.name}' has dtype {self.format_dtype}, which is not implemented"
+            )
         return dtype
 
     @property
@@ -106,12 +110,14 @@ class SafetensorsFile:
         if last > first:
             self._map.madvise(mmap.MADV_DONTNEED, first, last - first)
 
+    def release_all(self) -> None:
+        """As `release`, for the whole file."""
+        self._map.madvise(mmap.MADV_DONTNEED)
+
     def close(self) -> None:
         """Unmaps the file, unless views are still alive; then the last of them does."""
-        try:
+        with suppress(BufferError):
             self._map.close()
-        except BufferError:
-            pass
 
     def __enter__(self) -> Self:
         return self
@@ -125,7 +131,11 @@ def _map_file(path: Path) -> tuple[mmap.mmap, int]:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size < 8:
-                raise _bad(path, "weights.truncated", f"expected at least 8 bytes for the header length, found {size}; the download looks incomplete")
+                raise _bad(
+                    path,
+                    "weights.truncated",
+                    f"expected at least 8 bytes for the header length, found {size}; the download looks incomplete",
+                )
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), size
     except OSError as error:
         raise _bad(path, "weights.unreadable", f"cannot be opened ({error.strerror})") from None
@@ -134,9 +144,18 @@ def _map_file(path: Path) -> tuple[mmap.mmap, int]:
 def _parse(data: mmap.mmap, size: int, path: Path) -> tuple[dict[str, TensorEntry], dict[str, str]]:
     length = int.from_bytes(data[:8], "little")
     if length > MAX_HEADER:
-        raise _bad(path, "weights.header_too_large", f"header length at byte 0 is {length}, the limit is {MAX_HEADER}; this is not a safetensors file or it is damaged")
+        raise _bad(
+            path,
+            "weights.header_too_large",
+            f"header length at byte 0 is {length}, the limit is {MAX_HEADER}; this is not a safetensors file "
+            "or it is damaged",
+        )
     if length > size - 8:
-        raise _bad(path, "weights.header_length", f"header length at byte 0 is {length}, but only {size - 8} bytes follow; the download looks incomplete")
+        raise _bad(
+            path,
+            "weights.header_length",
+            f"header length at byte 0 is {length}, but only {size - 8} bytes follow; the download looks incomplete",
+        )
     header = _header_object(data[8 : 8 + length], path)
     metadata = _metadata(header.pop("__metadata__", None), path)
     base = 8 + length
@@ -158,27 +177,42 @@ def _header_object(raw: bytes, path: Path) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key, value in pairs:
             if key in result:
-                raise _bad(path, "weights.duplicate_key", f"header names the key '{key}' twice; which one is meant is ambiguous, so neither is read")
+                raise _bad(
+                    path,
+                    "weights.duplicate_key",
+                    f"header names the key '{key}' twice; which one is meant is ambiguous, so neither is read",
+                )
             result[key] = value
         return result
 
     def constant(word: str) -> None:
         raise ValueError(f"{word} is not JSON")
 
+    def integer(word: str) -> int:
+        if word == "-0":  # the reference reads it as a floating number, which no size is
+            raise ValueError("-0 is not a size")
+        return int(word)
+
     try:
-        header = json.loads(text, object_pairs_hook=unique, parse_constant=constant)
+        header = json.loads(text, object_pairs_hook=unique, parse_constant=constant, parse_int=integer)
+        json.dumps(header, ensure_ascii=False).encode("utf-8")  # a lone surrogate is not text
     except json.JSONDecodeError as error:
         where = 8 + len(text[: error.pos].encode("utf-8"))
-        found = f"byte {data_byte(raw, where - 8)}"
-        raise _bad(path, "weights.header_json", f"header is not valid JSON at byte {where} ({error.msg}), found {found}; only white space may follow the object") from None
+        found = _byte_at(raw, where - 8)
+        raise _bad(
+            path,
+            "weights.header_json",
+            f"header is not valid JSON at byte {where} ({error.msg}), found {found}; only white space may "
+            "follow the object",
+        ) from None
     except (ValueError, RecursionError) as error:
         raise _bad(path, "weights.header_json", f"header is not valid JSON ({error})") from None
     return header
 
 
-def data_byte(raw: bytes, position: int) -> str:
+def _byte_at(raw: bytes, position: int) -> str:
     """A byte of the header for an error message, or "the end"."""
-    return f"{raw[position]:#04x}" if position < len(raw) else "the end"
+    return f"byte {raw[position]:#04x}" if position < len(raw) else "the end"
 
 
 def _metadata(value: Any, path: Path) -> dict[str, str]:
@@ -193,7 +227,11 @@ def _entry(name: str, value: Any, base: int, path: Path) -> TensorEntry:
     where = f"tensor '{name}'"
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
         found = sorted(value) if isinstance(value, dict) else type(value).__name__
-        raise _bad(path, "weights.entry_keys", f"{where}: expected exactly the keys dtype, shape and data_offsets, found {found}")
+        raise _bad(
+            path,
+            "weights.entry_keys",
+            f"{where}: expected exactly the keys dtype, shape and data_offsets, found {found}",
+        )
     dtype, shape, offsets = value["dtype"], value["shape"], value["data_offsets"]
     if not isinstance(dtype, str) or dtype not in _FORMAT_DTYPES:
         raise _bad(path, "weights.entry_dtype", f"{where}: unknown dtype {dtype!r}")
@@ -206,7 +244,11 @@ def _entry(name: str, value: Any, base: int, path: Path) -> TensorEntry:
         raise _bad(path, "weights.entry_offsets", f"{where}: data_offsets end at {end}, before they begin at {begin}")
     expected = _expected_bytes(where, dtype, shape, path)
     if expected != end - begin:
-        raise _bad(path, "weights.entry_size", f"{where}: shape {shape} of {dtype} needs {expected} bytes, but its range holds {end - begin}")
+        raise _bad(
+            path,
+            "weights.entry_size",
+            f"{where}: shape {shape} of {dtype} needs {expected} bytes, but its range holds {end - begin}",
+        )
     return TensorEntry(name, dtype, tuple(shape), base + begin, base + end)
 
 
@@ -215,12 +257,20 @@ def _expected_bytes(where: str, dtype: str, shape: list[int], path: Path) -> int
     for size in shape:
         elements *= size
         if elements > _U64_MAX:  # checked after each factor, as the reference does
-            raise _bad(path, "weights.entry_overflow", f"{where}: shape {shape} has more elements than 64 bits can count")
+            raise _bad(
+                path, "weights.entry_overflow", f"{where}: shape {shape} has more elements than 64 bits can count"
+            )
     bits = elements * _FORMAT_DTYPES[dtype][0]
     if bits > _U64_MAX:
-        raise _bad(path, "weights.entry_overflow", f"{where}: shape {shape} of {dtype} has more bits than 64 bits can count")
+        raise _bad(
+            path, "weights.entry_overflow", f"{where}: shape {shape} of {dtype} has more bits than 64 bits can count"
+        )
     if bits % 8:
-        raise _bad(path, "weights.entry_size", f"{where}: shape {shape} of {dtype} is {bits} bits, which does not fill whole bytes")
+        raise _bad(
+            path,
+            "weights.entry_size",
+            f"{where}: shape {shape} of {dtype} is {bits} bits, which does not fill whole bytes",
+        )
     return bits // 8
 
 
@@ -229,7 +279,11 @@ def _check_cover(entries: list[TensorEntry], base: int, size: int, path: Path) -
     for entry in entries:
         if entry.begin != position:
             kind = "a gap" if entry.begin > position else "an overlap"
-            raise _bad(path, "weights.layout", f"{kind} before tensor '{entry.name}': its data begins at byte {entry.begin}, expected {position}")
+            raise _bad(
+                path,
+                "weights.layout",
+                f"{kind} before tensor '{entry.name}': its data begins at byte {entry.begin}, expected {position}",
+            )
         position = entry.end
     if position != size:
         hint = "bytes follow the last tensor" if size > position else "the download looks incomplete"

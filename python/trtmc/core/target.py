@@ -1,7 +1,7 @@
 """TargetInfo: everything a compiled engine depends on besides its network.
 
-Bazel writes it as `target.json` from the one table in `bazel/targets`; every engine action reads it and every bundle carries
-it. This module knows the record and its JSON form, not which targets exist or how they compile.
+Bazel writes it as `target.json` from the one table in `bazel/targets`; every engine action reads it and every bundle
+carries it. This module knows the record and its JSON form, not which targets exist or how they compile.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ class TargetInfo:
         for key, item in value.items():
             optional = key in ("cuda_version", "compute_capability")
             if not (isinstance(item, str) and item) and not (optional and item is None):
-                raise BadInput("target.schema", f"{where}: '{key}' must be a non-empty string{' or null' if optional else ''}, found {item!r}")
+                raise BadInput(
+                    "target.schema",
+                    f"{where}: '{key}' must be a non-empty string{' or null' if optional else ''}, found {item!r}",
+                )
         return cls(**value)
 
     @classmethod
@@ -50,7 +53,9 @@ class TargetInfo:
         try:
             return cls.from_json(json.loads(path.read_text("utf-8")), str(path))
         except FileNotFoundError:
-            raise BadInput("target.missing", f"{path}: no such file; pass the target.json of the target to build for") from None
+            raise BadInput(
+                "target.missing", f"{path}: no such file; pass the target.json of the target to build for"
+            ) from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise BadInput("target.schema", f"{path}: not JSON ({error})") from None
 
@@ -59,11 +64,16 @@ def named_target(name: str) -> TargetInfo:
     """A target by name, for runs outside of the build graph; only this kind of CPU is known without its target.json."""
     if name == "cpu_x86_64":
         return TargetInfo(name, "openvino", _installed_version("openvino"))
-    raise UsageError("target.unknown", f"target '{name}' is not known by name here; pass its target.json with --target-info, or use cpu_x86_64")
+    raise UsageError(
+        "target.unknown",
+        f"target '{name}' is not known by name here; pass its target.json with --target-info, or use cpu_x86_64",
+    )
 
 
 def _installed_version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        raise MissingComponent("target.compiler_missing", f"package '{package}' is not installed; install it or pass --target-info") from None
+        raise MissingComponent(
+            "target.compiler_missing", f"package '{package}' is not installed; install it or pass --target-info"
+        ) from None

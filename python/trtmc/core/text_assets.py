@@ -1,7 +1,8 @@
 """Tokenizer files and text-generation defaults of a checkpoint, read and checked for the bundle.
 
-Defaults follow Transformers: a generation_config.json decides alone, config.json only where there is none. A setting that would
-change the output and is not implemented is refused by name. Knows the files' formats, no model and no bundle.
+Defaults follow Transformers: a generation_config.json decides alone, config.json only where there is none. A setting
+that would change the output and is not implemented is refused by name. Knows the files' formats, no model and no
+bundle.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ class SamplingDefaults:
 
 @dataclass(frozen=True)
 class TextArtifacts:
-    """What a text-generation bundle needs besides engines. Paths are files of the checkpoint; None where it has none."""
+    """What a text-generation bundle needs besides engines. Paths are files of the checkpoint; None where it "
+    "has none."""
 
     vocab_size: int
     max_sequence: int
@@ -99,12 +101,17 @@ class TextArtifacts:
     chat_template: bytes | None
 
 
-def read_text_artifacts(checkpoint: Checkpoint, *, vocab_size: int, max_sequence: int, defaults: DefaultTokens) -> TextArtifacts:
+def read_text_artifacts(
+    checkpoint: Checkpoint, *, vocab_size: int, max_sequence: int, defaults: DefaultTokens
+) -> TextArtifacts:
     """Reads and checks everything; refuses a tokenizer that can produce ids the model has no row for."""
     bos, eos, pad = _token_ids(checkpoint, defaults)
     for what, token in (("bos_token_id", bos), ("pad_token_id", pad), *(("eos_token_id", t) for t in eos)):
         if token is not None and token >= vocab_size:
-            raise BadInput("tokenizer.special_id", f"{checkpoint.folder}: '{what}' is {token}, but the model's vocabulary ends at {vocab_size - 1}")
+            raise BadInput(
+                "tokenizer.special_id",
+                f"{checkpoint.folder}: '{what}' is {token}, but the model's vocabulary ends at {vocab_size - 1}",
+            )
     tokenizer = _tokenizer(checkpoint, vocab_size)
     settings = checkpoint.json(TOKENIZER_CONFIG) if checkpoint.has(TOKENIZER_CONFIG) else {}
     return TextArtifacts(
@@ -169,14 +176,24 @@ def _sampling(checkpoint: Checkpoint) -> SamplingDefaults:
 
 def _tokenizer(checkpoint: Checkpoint, vocab_size: int) -> Path | None:
     if not checkpoint.has(TOKENIZER):
-        other = next((n for n in ("tokenizer.model", "vocab.json", "vocab.txt", "tekken.json") if checkpoint.has(n)), None)
+        other = next(
+            (n for n in ("tokenizer.model", "vocab.json", "vocab.txt", "tekken.json") if checkpoint.has(n)), None
+        )
         if other:
-            raise Unsupported("tokenizer.format", f"{checkpoint.path(other)}: only {TOKENIZER} is read; convert it, e.g. by saving the tokenizer with Transformers")
+            raise Unsupported(
+                "tokenizer.format",
+                f"{checkpoint.path(other)}: only {TOKENIZER} is read; convert it, e.g. by saving the tokenizer "
+                "with Transformers",
+            )
         return None
     path = checkpoint.path(TOKENIZER)
     token, highest = _highest_id(checkpoint.json(TOKENIZER), path)
     if highest >= vocab_size:
-        raise BadInput("tokenizer.vocabulary", f"{path}: token {token!r} has id {highest}, but the model's vocabulary ends at {vocab_size - 1} ('vocab_size' in {CONFIG}); tokenizer and model do not belong together")
+        raise BadInput(
+            "tokenizer.vocabulary",
+            f"{path}: token {token!r} has id {highest}, but the model's vocabulary ends at {vocab_size - 1} "
+            f"('vocab_size' in {CONFIG}); tokenizer and model do not belong together",
+        )
     return path
 
 
@@ -208,5 +225,8 @@ def _chat_template(checkpoint: Checkpoint, settings: dict[str, Any]) -> bytes | 
     if value is None or value == "":
         return None
     if not isinstance(value, str):
-        raise BadInput("tokenizer.chat_template", f"{checkpoint.path(TOKENIZER_CONFIG)}: 'chat_template' must be a string or a list of named templates")
+        raise BadInput(
+            "tokenizer.chat_template",
+            f"{checkpoint.path(TOKENIZER_CONFIG)}: 'chat_template' must be a string or a list of named templates",
+        )
     return value.encode("utf-8")

@@ -1,8 +1,8 @@
 """The tensors of a checkpoint, sharded or not, and the ledger of which were used.
 
-`WeightFiles` merges the safetensors files of a folder (checked against the index, if there is one). `WeightSource` hands tensors
-out by name, converted to the precision of the build, and `finish` refuses whatever nobody took. A tensor that needs no conversion
-is a view into the memory map: building copies nothing. Knows no model.
+`WeightFiles` merges the safetensors files of a folder (checked against the index, if there is one). `WeightSource`
+hands tensors out by name, converted to the precision of the build, and `finish` refuses whatever nobody took. A
+tensor that needs no conversion is a view into the memory map: building copies nothing. Knows no model.
 """
 
 from __future__ import annotations
@@ -42,13 +42,19 @@ class WeightFiles:
         self._owner: dict[str, SafetensorsFile] = {}
         index, single = folder / INDEX_NAME, folder / SINGLE_NAME
         if index.exists() and single.exists():
-            raise BadInput("weights.ambiguous", f"{folder}: has both {SINGLE_NAME} and {INDEX_NAME}; remove the one that is not meant")
+            raise BadInput(
+                "weights.ambiguous",
+                f"{folder}: has both {SINGLE_NAME} and {INDEX_NAME}; remove the one that is not meant",
+            )
         if index.exists():
             self._open_shards(index)
         elif single.exists():
             self._add(SafetensorsFile(single))
         else:
-            raise BadInput("weights.missing_file", f"{folder}: found neither {SINGLE_NAME} nor {INDEX_NAME}; only safetensors weights are read")
+            raise BadInput(
+                "weights.missing_file",
+                f"{folder}: found neither {SINGLE_NAME} nor {INDEX_NAME}; only safetensors weights are read",
+            )
 
     def names(self) -> list[str]:
         """All tensor names, sorted."""
@@ -69,6 +75,11 @@ class WeightFiles:
         """Lets the kernel drop the tensor's pages."""
         self._owner[name].release(name)
 
+    def release_all(self) -> None:
+        """Lets the kernel drop the pages of all tensors."""
+        for file in set(self._owner.values()):
+            file.release_all()
+
     def file_of(self, name: str) -> Path:
         """The file that holds the tensor."""
         return self._owner[name].path
@@ -86,13 +97,20 @@ class WeightFiles:
                 sizes[dtype] += self.entry(name).nbytes
         best = max(sizes, key=lambda dtype: sizes[dtype])
         if not sizes[best]:
-            raise BadInput("weights.dtype", f"{self.folder}: no tensor is stored as float32, float16 or bfloat16; pass a precision and a floating checkpoint")
+            raise BadInput(
+                "weights.dtype",
+                f"{self.folder}: no tensor is stored as float32, float16 or bfloat16; pass a precision and a "
+                "floating checkpoint",
+            )
         return best
 
     def _add(self, file: SafetensorsFile) -> None:
         for name in file.entries:
             if name in self._owner:
-                raise BadInput("weights.duplicate_tensor", f"tensor '{name}' stands in {self._owner[name].path.name} and in {file.path.name}")
+                raise BadInput(
+                    "weights.duplicate_tensor",
+                    f"tensor '{name}' stands in {self._owner[name].path.name} and in {file.path.name}",
+                )
             self._owner[name] = file
 
     def _open_shards(self, index: Path) -> None:
@@ -102,15 +120,27 @@ class WeightFiles:
             raise BadInput("weights.index.schema", f"{index}: 'weight_map' must map tensor names to file names")
         for shard in sorted(set(mapping.values())):
             if Path(shard).name != shard or shard in ("", ".", ".."):
-                raise BadInput("weights.index.path", f"{index}: shard name '{shard}' must be a plain file name in the same folder")
+                raise BadInput(
+                    "weights.index.path", f"{index}: shard name '{shard}' must be a plain file name in the same folder"
+                )
             if not (self.folder / shard).exists():
-                raise BadInput("weights.missing_shard", f"{index}: shard '{shard}' is not there; the download looks incomplete, fetch it again")
+                raise BadInput(
+                    "weights.missing_shard",
+                    f"{index}: shard '{shard}' is not there; the download looks incomplete, fetch it again",
+                )
             self._add(SafetensorsFile(self.folder / shard))
         for name, shard in mapping.items():
             if name not in self._owner:
-                raise BadInput("weights.index.missing_tensor", f"{index}: tensor '{name}' should be in '{shard}' but is not; the download looks incomplete, fetch it again")
+                raise BadInput(
+                    "weights.index.missing_tensor",
+                    f"{index}: tensor '{name}' should be in '{shard}' but is not; the download looks "
+                    "incomplete, fetch it again",
+                )
             if self._owner[name].path.name != shard:
-                raise BadInput("weights.index.wrong_shard", f"{index}: tensor '{name}' should be in '{shard}' but is in '{self._owner[name].path.name}'")
+                raise BadInput(
+                    "weights.index.wrong_shard",
+                    f"{index}: tensor '{name}' should be in '{shard}' but is in '{self._owner[name].path.name}'",
+                )
         unlisted = sorted(set(self._owner) - set(mapping))
         if unlisted:
             raise BadInput("weights.index.unlisted", f"{index}: does not list {_names(unlisted)}, found in the shards")
@@ -132,7 +162,10 @@ class WeightSource:
         entry = self.files.entry(name)
         if entry.shape != shape:
             where = self.files.file_of(name).name
-            raise BadInput("weights.shape", f"{where}: tensor '{name}' has shape {list(entry.shape)}, but the config asks for {list(shape)}")
+            raise BadInput(
+                "weights.shape",
+                f"{where}: tensor '{name}' has shape {list(entry.shape)}, but the config asks for {list(shape)}",
+            )
         self._taken.add(name)
         target = dtype or self.dtype
         data = self.files.array(name)
@@ -148,8 +181,12 @@ class WeightSource:
     def same_bytes(self, first: str, second: str) -> bool:
         """True if two tensors are stored identically."""
         a, b = self.files.entry(first), self.files.entry(second)
-        return a.format_dtype == b.format_dtype and a.shape == b.shape and np.array_equal(
-            self.files.array(first).reshape(-1).view(np.uint8), self.files.array(second).reshape(-1).view(np.uint8)
+        return (
+            a.format_dtype == b.format_dtype
+            and a.shape == b.shape
+            and np.array_equal(
+                self.files.array(first).reshape(-1).view(np.uint8), self.files.array(second).reshape(-1).view(np.uint8)
+            )
         )
 
     def require(self, names: Iterable[str], reasons: Mapping[str, str] | None = None) -> None:
@@ -174,7 +211,11 @@ class WeightSource:
     def missing(self, absent: list[str], reasons: Mapping[str, str] = {}) -> BadInput:
         """The error for tensors that the config asks for and the checkpoint lacks."""
         why = "".join(f" ({reasons[name]})" for name in absent if name in reasons)
-        return BadInput("weights.missing_tensor", f"{self.files.folder}: the checkpoint lacks {_names(absent)}{why}; the config asks for {'it' if len(absent) == 1 else 'them'}")
+        return BadInput(
+            "weights.missing_tensor",
+            f"{self.files.folder}: the checkpoint lacks {_names(absent)}{why}; the config asks for "
+            f"{'it' if len(absent) == 1 else 'them'}",
+        )
 
 
 def _names(names: list[str], limit: int = 5) -> str:

@@ -1,7 +1,7 @@
 """Symbolic tensors, modules and free functions that define a network; `lowering` turns them into TensorRT layers.
 
-    from trtmc.ops import InputSpec, Module, NetworkModule, Parameter, Tensor
-    from trtmc.ops import functional as F
+from trtmc.ops import InputSpec, Module, NetworkModule, Parameter, Tensor
+from trtmc.ops import functional as F
 """
 
 from trtmc.core.contract import StateLink, TensorSpec

@@ -1,7 +1,8 @@
 """Module, Parameter and NetworkModule: networks written like PyTorch modules.
 
-A Module's attributes are its children; the path to a Parameter ("model.layers.0.mlp.up_proj.weight") is its name in the
-checkpoint. A Parameter has a shape from the start and data once weights were loaded. Nothing here sees a TensorRT object.
+A Module's attributes are its children; the path to a Parameter ("model.layers.0.mlp.up_proj.weight") is its name in
+the checkpoint. A Parameter has a shape from the start and data once weights were loaded. Nothing here sees a TensorRT
+object.
 """
 
 from __future__ import annotations
@@ -30,13 +31,17 @@ class Parameter:
     def data(self) -> ConstantData:
         """The loaded values."""
         if self._data is None:
-            raise InternalError("ops.unloaded", f"a parameter of shape {list(self.shape)} is used before its weights were loaded")
+            raise InternalError(
+                "ops.unloaded", f"a parameter of shape {list(self.shape)} is used before its weights were loaded"
+            )
         return self._data
 
     def load(self, data: ConstantData) -> None:
         """Gives the parameter its values."""
         if data.shape != self.shape:
-            raise InternalError("ops.parameter_shape", f"'{data.name}' has shape {list(data.shape)}, expected {list(self.shape)}")
+            raise InternalError(
+                "ops.parameter_shape", f"'{data.name}' has shape {list(data.shape)}, expected {list(self.shape)}"
+            )
         self._data = data
 
 

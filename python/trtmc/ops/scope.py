@@ -1,6 +1,7 @@
 """The network under construction, kept in a ContextVar so that op signatures stay tensor-first.
 
-`building` opens it, modules push their names with `named`, and ops ask `current`. Outside of `building` an op is an error.
+`building` opens it, modules push their names with `named`, and ops ask `current`. Outside of `building` an op is an
+error.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def current() -> BuildScope:
     """The open scope."""
     scope = _current.get()
     if scope is None:
-        raise InternalError("ops.no_scope", "ops only work while a network is being built: call them in NetworkModule.forward")
+        raise InternalError(
+            "ops.no_scope", "ops only work while a network is being built: call them in NetworkModule.forward"
+        )
     return scope
 
 

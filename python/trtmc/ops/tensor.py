@@ -1,6 +1,7 @@
 """The symbolic Tensor: type, named shape and an opaque handle into the network being built.
 
-Holds no numbers. Operators do what they do in PyTorch, except that types never promote silently: mixing them is an error.
+Holds no numbers. Operators do what they do in PyTorch, except that types never promote silently: mixing them is an
+error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Free functions by meaning, PyTorch names where PyTorch has them. None says how an op is lowered.
 
-    from trtmc.ops import functional as F
-    y = F.silu(F.linear(x, weight))
+from trtmc.ops import functional as F
+y = F.silu(F.linear(x, weight))
 """
 
 from trtmc.ops.functional.attention import attention, kv_cache_update

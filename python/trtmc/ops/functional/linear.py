@@ -18,7 +18,9 @@ def linear(x: Tensor, weight: Parameter, bias: Parameter | None = None) -> Tenso
     net = current().lowering
     y = lower.matmul_transposed(net, x.handle, use(weight))
     if bias is not None:
-        require(bias.shape == (out_features,), "linear", f"bias {list(bias.shape)} does not match {out_features} outputs")
+        require(
+            bias.shape == (out_features,), "linear", f"bias {list(bias.shape)} does not match {out_features} outputs"
+        )
         y = lower.add_bias(net, y, use(bias))
     return Tensor(x.dtype, (*x.shape[:-1], out_features), y)
 
@@ -26,7 +28,9 @@ def linear(x: Tensor, weight: Parameter, bias: Parameter | None = None) -> Tenso
 def embedding(ids: Tensor, weight: Parameter) -> Tensor:
     """Rows of weight [rows, width] by ids [...] -> [..., width]."""
     require(ids.dtype in (DType.I64, DType.I32), "embedding", f"ids must be integers, found {ids}")
-    return Tensor(weight.data.dtype, (*ids.shape, weight.shape[1]), lower.embedding(current().lowering, ids.handle, use(weight)))
+    return Tensor(
+        weight.data.dtype, (*ids.shape, weight.shape[1]), lower.embedding(current().lowering, ids.handle, use(weight))
+    )
 
 
 def use(parameter: Parameter) -> lower.ConstantData:

@@ -12,7 +12,11 @@ from trtmc.ops.tensor import Tensor, product
 def unflatten_last(x: Tensor, groups: int) -> Tensor:
     """[B, T, groups*D] -> [B, T, groups, D]."""
     width = x.shape[-1]
-    require(x.rank == 3 and isinstance(width, int) and width % groups == 0, "unflatten_last", f"{x} does not split into {groups} groups")
+    require(
+        x.rank == 3 and isinstance(width, int) and width % groups == 0,
+        "unflatten_last",
+        f"{x} does not split into {groups} groups",
+    )
     shape = (*x.shape[:-1], groups, width // groups)
     return Tensor(x.dtype, shape, lower.reshape(current().lowering, x.handle, (0, 0, groups, width // groups)))
 

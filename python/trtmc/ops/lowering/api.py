@@ -13,7 +13,8 @@ try:
 except ImportError as error:  # pragma: no cover - exercised by hand, the test environment always has it
     raise MissingComponent(
         "builder.tensorrt_missing",
-        f"package 'tensorrt-rtx' cannot be imported ({error}); install it: networks are defined through it, no GPU is needed",
+        f"package 'tensorrt-rtx' cannot be imported ({error}); install it: networks are defined through it, no "
+        "GPU is needed",
     ) from error
 
 TO_TRT = {

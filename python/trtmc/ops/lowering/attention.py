@@ -16,8 +16,13 @@ def kv_cache_update(net: NetworkLowering, cache: Any, update: Any, write_indices
 
 
 def causal_attention(net: NetworkLowering, query: Any, key: Any, value: Any, lengths: Any, scale: float) -> Any:
-    """Causal from the lower right corner of the valid part; TensorRT's attention doesn't scale, so the query is scaled."""
-    scaled = query if scale == 1.0 else ew.binary(net, query, net.scalar(scale, FROM_TRT[query.dtype], 4), trt.ElementWiseOperation.PROD, "scale")
+    """Causal from the lower right corner of the valid part; TensorRT's attention doesn't scale, so the query "
+    "is scaled."""
+    scaled = (
+        query
+        if scale == 1.0
+        else ew.binary(net, query, net.scalar(scale, FROM_TRT[query.dtype], 4), trt.ElementWiseOperation.PROD, "scale")
+    )
     layer = net.network.add_attention_v2(
         scaled, key, value, trt.AttentionNormalizationOp.SOFTMAX, trt.CausalMaskKind.LOWER_RIGHT
     )

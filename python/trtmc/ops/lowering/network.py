@@ -1,8 +1,8 @@
 """NetworkLowering: one INetworkDefinition under construction, its constants and the names of its layers.
 
-Layers are named after the module path and the op ("model.layers.0.mlp.up_proj/matmul"), so that texts, errors and profiles read
-like the model. Constants point into the caller's arrays; `keepalive` holds those until the network is gone. The same weight used
-twice becomes one constant. Knows no model.
+Layers are named after the module path and the op ("model.layers.0.mlp.up_proj/matmul"), so that texts, errors and
+profiles read like the model. Constants point into the caller's arrays; `keepalive` holds those until the network is
+gone. The same weight used twice becomes one constant. Knows no model.
 """
 
 from __future__ import annotations
@@ -99,7 +99,10 @@ class NetworkLowering:
             raise InternalError("lowering.constant", f"constant '{data.name}' must be contiguous and aligned")
         count = int(np.prod(shape, dtype=np.int64))
         if count != int(np.prod(data.shape, dtype=np.int64)):
-            raise InternalError("lowering.constant", f"constant '{data.name}' of shape {list(data.shape)} cannot be seen as {list(shape)}")
+            raise InternalError(
+                "lowering.constant",
+                f"constant '{data.name}' of shape {list(data.shape)} cannot be seen as {list(shape)}",
+            )
         if data.array.ctypes.data not in self._kept:
             self._kept.add(data.array.ctypes.data)
             self.keepalive.append(data.array)

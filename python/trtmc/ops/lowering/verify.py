@@ -15,7 +15,9 @@ from trtmc.ops.lowering.api import FROM_TRT, TO_TRT, trt
 _FORBIDDEN = {trt.LayerType.PLUGIN, trt.LayerType.PLUGIN_V2, trt.LayerType.PLUGIN_V3}
 
 
-def verify(network: Any, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], state: Sequence[StateLink]) -> None:
+def verify(
+    network: Any, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], state: Sequence[StateLink]
+) -> None:
     """Raises InternalError "network.illegal" with everything that is wrong."""
     problems = [
         *_check_side("input", [network.get_input(i) for i in range(network.num_inputs)], inputs),
@@ -56,7 +58,9 @@ def _check_layers(network: Any) -> Iterable[str]:
         layer = network.get_layer(index)
         if layer.type in _FORBIDDEN:
             yield f"layer '{layer.name}' is a plugin"
-        if layer.type != trt.LayerType.ATTENTION_INPUT and layer.name in names:  # an attention is two layers with one name
+        if (
+            layer.type != trt.LayerType.ATTENTION_INPUT and layer.name in names
+        ):  # an attention is two layers with one name
             yield f"two layers are named '{layer.name}'"
         names.add(layer.name)
         for slot in range(layer.num_inputs):
@@ -76,7 +80,9 @@ def _check_layers(network: Any) -> Iterable[str]:
             yield f"nothing reads input '{network.get_input(index).name}'"
 
 
-def _check_state(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], state: Sequence[StateLink]) -> Iterable[str]:
+def _check_state(
+    inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], state: Sequence[StateLink]
+) -> Iterable[str]:
     before, after = {t.name: t for t in inputs}, {t.name: t for t in outputs}
     for link in state:
         a, b = before.get(link.input), after.get(link.output)
