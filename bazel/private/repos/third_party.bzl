@@ -1,0 +1,64 @@
+"""All pinned repositories at once, for MODULE.bazel's extension and for WORKSPACE alike. The pins stand in //third_party."""
+
+load("//third_party:debs.lock.bzl", "DEBS")
+load("//third_party:sdists.lock.bzl", "SDISTS")
+load("//third_party:wheels.lock.bzl", "WHEELS")
+load(":pinned.bzl", "deb_group", "hub", "sdist", "wheel")
+
+# Wheels that are more than a Python library: text to append to their BUILD files.
+_MORE = {name: "//third_party/build_files:{}.BUILD".format(name) for name in ["openvino", "pybind11", "ruff"]}
+
+# Parts of a wheel that this build has no use for.
+_EXCLUDE = {
+    "openvino": [
+        "openvino/libs/*gpu*",
+        "openvino/libs/*npu*",
+        "openvino/libs/*tensorflow*",
+        "openvino/libs/*paddle*",
+        "openvino/libs/*pytorch*",
+        "openvino/libs/*jax*",
+        "openvino/libs/*gguf*",
+    ],
+}
+
+def pinned_repositories():
+    """Declares a repository for every pin, and the hubs @pypi and @debs."""
+    pypi = {}
+    for name, pin in WHEELS.items():
+        repository = "wheel_" + name.replace("-", "_")
+        wheel(
+            name = repository,
+            deps = pin["deps"],
+            exclude = _EXCLUDE.get(name, []),
+            files = json.encode(pin["files"]),
+            more = _MORE.get(name),
+            package = name,
+            version = pin["version"],
+        )
+        pypi[name.replace("-", "_")] = "@{}//:lib".format(repository)
+        if name in _MORE:
+            pypi[name.replace("-", "_") + "_more"] = "@{}//:more".format(repository)
+    pypi["openvino_cpu_libraries"] = "@wheel_openvino//:cpu_libraries"
+    for name, pin in SDISTS.items():
+        repository = "sdist_" + name.replace("-", "_")
+        sdist(
+            name = repository,
+            file = pin["file"],
+            package = name,
+            sha256 = pin["sha256"],
+            version = pin["version"],
+        )
+        pypi["{}_sdist".format(name.replace("-", "_"))] = "@{}//:archive".format(repository)
+    hub(name = "pypi", names = pypi)
+
+    debs = {}
+    for group, lock in DEBS.items():
+        repository = "deb_" + group
+        deb_group(
+            name = repository,
+            build_file = "//third_party/build_files:{}.BUILD".format(group),
+            lock = lock,
+        )
+        debs[group] = "@{}//:{}".format(repository, group)
+    debs["gtest"] = "@deb_googletest//:gtest"
+    hub(name = "debs", names = debs)
