@@ -44,7 +44,7 @@ class OpenVinoEngine(CompiledEngine):
         return EngineLayout(len(self._text), self._blob.length).length
 
     def chunks(self) -> Iterator[memoryview]:
-        return engine_chunks(self._text, self._blob)
+        yield from engine_chunks(self._text, self._blob)  # a generator of this object, so the source outlives it
 
 
 class OpenVinoCompiler(Compiler):

@@ -1,7 +1,7 @@
 """One function per OpenVINO operation that lowerings use: inputs, attributes and result types in one place.
 
-Knows each operation's opset and attribute names (checked by reading every one of them back with OpenVINO in
-`ops_test.py`); nothing about TensorRT.
+Knows each operation's opset and attribute names (the lowering tests run every one of them on OpenVINO); nothing about
+TensorRT.
 """
 
 from __future__ import annotations

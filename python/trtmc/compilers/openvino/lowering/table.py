@@ -1,6 +1,6 @@
 """The dispatch table, and the walk over a graph with it.
 
-A kind that has no rule is refused with the name of its layer.
+`RULES` and `REFUSED` together cover every kind of layer; a refused one fails with its layer's name.
 """
 
 from __future__ import annotations
@@ -25,6 +25,36 @@ from trtmc.core.errors import Unsupported
 def _constant(low: Lowering, node: Node) -> None:
     """Emitted when somebody reads it, in the form that the reader wants."""
 
+
+REFUSED = {
+    "ASSERTION": "run-time assertions",
+    "CONDITION": "conditionals",
+    "CONDITIONAL_INPUT": "conditionals",
+    "CONDITIONAL_OUTPUT": "conditionals",
+    "CONVOLUTION": "convolutions",
+    "DECONVOLUTION": "convolutions",
+    "DIST_COLLECTIVE": "collectives of several devices",
+    "DYNAMIC_QUANTIZE": "quantization at run time",
+    "GRID_SAMPLE": "grid sampling",
+    "ITERATOR": "loops",
+    "LOOP_OUTPUT": "loops",
+    "LRN": "local response normalization",
+    "MOE": "mixtures of experts",
+    "NMS": "non-maximum suppression",
+    "PADDING": "padding",
+    "PARAMETRIC_RELU": "parametric ReLU",
+    "PLUGIN": "plugins",
+    "PLUGIN_V2": "plugins",
+    "PLUGIN_V3": "plugins",
+    "POOLING": "pooling",
+    "RAGGED_SOFTMAX": "ragged softmax",
+    "RECURRENCE": "loops",
+    "RESIZE": "resizing",
+    "REVERSE_SEQUENCE": "reversed sequences",
+    "SCALE": "scaling by channel",
+    "TRIP_LIMIT": "loops",
+}
+"""Kinds that this version knows and does not lower, with what they stand for."""
 
 RULES: dict[str, Rule] = {
     "CONSTANT": _constant,
@@ -56,7 +86,7 @@ def lower(graph: Graph, state: dict[str, str], order: list[Node] | None = None) 
     for node in order if order is not None else graph.ordered():
         rule = RULES.get(node.kind)
         if rule is None:
-            raise Lowering.refusal(node, "no rule for this kind of layer")
+            raise Lowering.refusal(node, REFUSED.get(node.kind, "a kind of layer that is not known"))
         model.scope = node.name
         rule(low, node)
     model.scope = "outputs"
