@@ -12,7 +12,7 @@ load("@rules_python//python:defs.bzl", "py_library")
 package(default_visibility = ["//visibility:public"])
 
 # What only a developer of the package reads stays out of every test's runfiles.
-_UNUSED = ["**/tests/**", "**/test/**", "**/*.pyi", "**/*.pxd", "**/*.pyc", "**/* *", "**/include/**", "**/cmake/**", "**/*.dist-info/**", "BUILD.bazel", "WORKSPACE"]
+_UNUSED = ["**/tests/**", "**/test/**", "**/*.pyi", "**/*.pxd", "**/*.pyc", "**/* *", "**/include/**", "**/cmake/**", "**/*.dist-info/RECORD", "**/*.dist-info/licenses/**", "BUILD.bazel", "WORKSPACE"]
 
 py_library(
     name = "lib",
