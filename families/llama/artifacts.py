@@ -12,4 +12,6 @@ _DEFAULTS = DefaultTokens(bos=1, eos=2)  # of Transformers' LlamaConfig, for a c
 
 def text_artifacts(checkpoint: Checkpoint, config: LlamaConfig, limits: Limits) -> TextArtifacts:
     """Tokenizer, chat template and generation defaults of the checkpoint."""
-    return read_text_artifacts(checkpoint, vocab_size=config.vocab_size, max_sequence=limits.max_sequence, defaults=_DEFAULTS)
+    return read_text_artifacts(
+        checkpoint, vocab_size=config.vocab_size, max_sequence=limits.max_sequence, defaults=_DEFAULTS
+    )

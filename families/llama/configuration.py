@@ -39,7 +39,9 @@ def read_config(config: StrictConfig) -> LlamaConfig:
     heads = config.integer("num_attention_heads", minimum=1)
     kv_heads = config.integer("num_key_value_heads", default=heads, minimum=1)
     if heads % kv_heads:
-        raise config.bad("num_attention_heads", f"must be a multiple of 'num_key_value_heads' ({kv_heads}), found {heads}")
+        raise config.bad(
+            "num_attention_heads", f"must be a multiple of 'num_key_value_heads' ({kv_heads}), found {heads}"
+        )
     if hidden % heads and not config.has("head_dim"):
         raise config.bad("hidden_size", f"must be a multiple of 'num_attention_heads' ({heads}), found {hidden}")
     positions = config.integer("max_position_embeddings", default=2048, minimum=1)

@@ -1,4 +1,5 @@
-"""The Llama decoder, module for module as in Transformers, so that parameter paths are the checkpoint's tensor names."""
+"""The Llama decoder, module for module as in Transformers, so that parameter paths are the checkpoint's "
+"tensor names."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ class LlamaModel(Module):
         self.layers = ModuleList([_layer(config) for _ in range(config.num_layers)])
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
 
-    def forward(self, input_ids: Tensor, logit_rows: Tensor, step: DecoderStep, caches: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(
+        self, input_ids: Tensor, logit_rows: Tensor, step: DecoderStep, caches: dict[str, Tensor]
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """Normed hidden states of the wanted rows only, [rows, hidden], and the updated caches."""
         x = self.embed_tokens(input_ids)
         updated = []
@@ -41,13 +44,21 @@ class LlamaForCausalLM(NetworkModule):
         self.rotary = RotaryEmbedding(config.rope, config.head_dim, limits.max_sequence, dtype)
 
     def input_tensors(self) -> list[TensorSpec]:
-        return decoder_inputs(self.config.num_layers, self.config.num_kv_heads, self.config.head_dim, self.limits, self.dtype)
+        return decoder_inputs(
+            self.config.num_layers, self.config.num_kv_heads, self.config.head_dim, self.limits, self.dtype
+        )
 
     def state_links(self) -> list[StateLink]:
         return decoder_state(self.config.num_layers)
 
     def forward(
-        self, input_ids: Tensor, position_ids: Tensor, write_indices: Tensor, kv_lengths: Tensor, logit_rows: Tensor, **caches: Tensor
+        self,
+        input_ids: Tensor,
+        position_ids: Tensor,
+        write_indices: Tensor,
+        kv_lengths: Tensor,
+        logit_rows: Tensor,
+        **caches: Tensor,
     ) -> dict[str, Tensor]:
         step = DecoderStep(self.rotary.at(position_ids), write_indices, kv_lengths)
         hidden, updated = self.model(input_ids, logit_rows, step, caches)

@@ -70,10 +70,14 @@ def read_config(config: StrictConfig) -> QwenConfig:
 
 def _kv_heads(config: StrictConfig, heads: int) -> int:
     if not config.has_key("num_key_value_heads"):
-        raise config.bad("num_key_value_heads", "is missing; state it, since Transformers' default (32) is rarely meant")
+        raise config.bad(
+            "num_key_value_heads", "is missing; state it, since Transformers' default (32) is rarely meant"
+        )
     kv_heads = config.integer("num_key_value_heads", default=heads, minimum=1)
     if heads % kv_heads:
-        raise config.bad("num_attention_heads", f"must be a multiple of 'num_key_value_heads' ({kv_heads}), found {heads}")
+        raise config.bad(
+            "num_attention_heads", f"must be a multiple of 'num_key_value_heads' ({kv_heads}), found {heads}"
+        )
     return kv_heads
 
 
@@ -88,17 +92,23 @@ def _head_dim(config: StrictConfig, hidden: int, heads: int, qwen3: bool) -> int
 
 
 def _refuse_sliding_window(config: StrictConfig, layers: int) -> None:
-    """The window counts only if its switch is on and it reaches a layer; then it is refused, since it isn't implemented."""
+    """The window counts only if its switch is on and it reaches a layer; then it is refused, since it isn't "
+    "implemented."""
     switch = config.boolean("use_sliding_window", default=False)
     window = config.integer("sliding_window", default=None)
     first = config.integer("max_window_layers", default=28)
     kinds = config.items("layer_types", default=None)
     if kinds is None:
         if switch and window is not None and first < layers:
-            raise config.unsupported("use_sliding_window", f"is true (window {window} from layer {first} on); only full attention is implemented")
+            raise config.unsupported(
+                "use_sliding_window",
+                f"is true (window {window} from layer {first} on); only full attention is implemented",
+            )
         return
     if len(kinds) != layers:
         raise config.bad("layer_types", f"has {len(kinds)} entries, 'num_hidden_layers' is {layers}")
     other = next((kind for kind in kinds if kind != "full_attention"), None)
     if other is not None:
-        raise config.unsupported("layer_types", f"asks for {other!r} in layer {kinds.index(other)}; only 'full_attention' is implemented")
+        raise config.unsupported(
+            "layer_types", f"asks for {other!r} in layer {kinds.index(other)}; only 'full_attention' is implemented"
+        )

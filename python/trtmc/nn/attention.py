@@ -45,7 +45,9 @@ class Attention(Module):
             self.q_norm = RMSNorm(config.head_dim, config.qk_norm_eps)
             self.k_norm = RMSNorm(config.head_dim, config.qk_norm_eps)
 
-    def forward(self, x: Tensor, rotation: Rotation, cache: KvCache, write_indices: Tensor, kv_lengths: Tensor) -> tuple[Tensor, KvCache]:
+    def forward(
+        self, x: Tensor, rotation: Rotation, cache: KvCache, write_indices: Tensor, kv_lengths: Tensor
+    ) -> tuple[Tensor, KvCache]:
         """x [batch, sequence, hidden] -> the same shape, and the updated cache."""
         heads, kv_heads = self.config.heads, self.config.kv_heads
         query, key, value = self.q_proj(x), self.k_proj(x), self.v_proj(x)

@@ -1,8 +1,8 @@
 """A pre-norm decoder layer, and the tensors that every decoder with a KV cache takes and gives.
 
-Inputs: input_ids, position_ids int64 [batch, sequence]; write_indices, kv_lengths int32 [batch]; logit_rows int64 [rows] (flat
-index b*sequence + t of the rows whose logits are wanted); k_cache_l, v_cache_l [batch, kv_heads, capacity, head_dim].
-Outputs: logits [rows, vocab] and k_out_l, v_out_l, the same memory as the caches.
+Inputs: input_ids, position_ids int64 [batch, sequence]; write_indices, kv_lengths int32 [batch]; logit_rows int64
+[rows] (flat index b*sequence + t of the rows whose logits are wanted); k_cache_l, v_cache_l [batch, kv_heads,
+capacity, head_dim]. Outputs: logits [rows, vocab] and k_out_l, v_out_l, the same memory as the caches.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class DecoderLayer(Module):
         self.mlp = mlp
 
     def forward(self, x: Tensor, step: DecoderStep, cache: KvCache) -> tuple[Tensor, KvCache]:
-        attended, cache = self.self_attn(self.input_layernorm(x), step.rotation, cache, step.write_indices, step.kv_lengths)
+        attended, cache = self.self_attn(
+            self.input_layernorm(x), step.rotation, cache, step.write_indices, step.kv_lengths
+        )
         x = x + attended
         return x + self.mlp(self.post_attention_layernorm(x)), cache
 
@@ -68,4 +70,8 @@ def layer_cache(tensors: Mapping[str, Tensor], layer: int) -> KvCache:
 
 def cache_outputs(caches: list[KvCache]) -> dict[str, Tensor]:
     """The cache outputs of all layers, in binding order."""
-    return {f"{kind}_out_{layer}": tensor for layer, cache in enumerate(caches) for kind, tensor in (("k", cache.key), ("v", cache.value))}
+    return {
+        f"{kind}_out_{layer}": tensor
+        for layer, cache in enumerate(caches)
+        for kind, tensor in (("k", cache.key), ("v", cache.value))
+    }

@@ -1,8 +1,8 @@
 """Rotary position embedding: reading its configuration and computing its tables.
 
-Both spellings are read: `rope_parameters` (Transformers 5) and `rope_theta` with `rope_scaling` (before). Implemented types are
-default, linear, llama3, and dynamic, which within `max_position_embeddings` equals default; the others are refused by name.
-Tables are computed as the oracle does, in float32 steps, so that late positions agree too.
+Both spellings are read: `rope_parameters` (Transformers 5) and `rope_theta` with `rope_scaling` (before). Implemented
+types are default, linear, llama3, and dynamic, which within `max_position_embeddings` equals default; the others are
+refused by name. Tables are computed as the oracle does, in float32 steps, so that late positions agree too.
 """
 
 from __future__ import annotations

@@ -11,5 +11,9 @@ def settle_tied_head(source: WeightSource, *, head: str, embedding: str) -> None
     if head not in source.files:
         return
     if not source.same_bytes(head, embedding):
-        raise BadInput("weights.tied_mismatch", f"{source.files.folder}: 'tie_word_embeddings' is true, but '{head}' differs from '{embedding}'; correct the config or the weights")
+        raise BadInput(
+            "weights.tied_mismatch",
+            f"{source.files.folder}: 'tie_word_embeddings' is true, but '{head}' differs from '{embedding}'; "
+            "correct the config or the weights",
+        )
     source.skip(head)
