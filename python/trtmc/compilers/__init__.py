@@ -7,7 +7,7 @@
 `base` has the interface, `registry` the names. A compiler builds no graph and knows no model.
 """
 
-from trtmc.compilers.base import CompiledEngine, Compiler, CompileOptions, NetworkSource
+from trtmc.compilers.base import CompiledEngine, CompileOptions, Compiler, NetworkSource
 from trtmc.compilers.registry import compiler_names, find_compiler
 
 __all__ = ["CompileOptions", "CompiledEngine", "Compiler", "NetworkSource", "compiler_names", "find_compiler"]

@@ -73,12 +73,13 @@ class CompiledEngine(ABC):
         partial = path.with_name(f".{path.name}.partial")
         try:
             with open(partial, "wb") as file:
-                for chunk in self.chunks():
-                    file.write(chunk)
+                file.writelines(self.chunks())
             os.replace(partial, path)
         except OSError as error:
             raise ResourceError(
-                "engine.write", f"{path}: can't write an engine of {self.length} bytes ({error.strerror}); free space or choose another folder"
+                "engine.write",
+                f"{path}: can't write an engine of {self.length} bytes ({error.strerror}); "
+                "free space or choose another folder",
             ) from error
         finally:
             partial.unlink(missing_ok=True)
@@ -100,10 +101,13 @@ class Compiler(ABC):
         for name, value in options.values.items():
             if name not in known:
                 raise UsageError(
-                    "compiler.option", f"compiler '{self.name}' has no option '{name}'; it has {', '.join(known) or 'none'}"
+                    "compiler.option",
+                    f"compiler '{self.name}' has no option '{name}'; it has {', '.join(known) or 'none'}",
                 )
             if value not in known[name].values:
                 raise UsageError(
-                    "compiler.option", f"option '{name}' of compiler '{self.name}' is one of {', '.join(known[name].values)}, found '{value}'"
+                    "compiler.option",
+                    f"option '{name}' of compiler '{self.name}' is one of {', '.join(known[name].values)}, "
+                    f"found '{value}'",
                 )
         return {name: options.values.get(name, spec.values[0]) for name, spec in known.items()}

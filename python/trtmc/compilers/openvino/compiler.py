@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from trtmc.compilers.base import CompiledEngine, Compiler, CompileOptions, NetworkSource, OptionSpec
+from trtmc.compilers.base import CompiledEngine, CompileOptions, Compiler, NetworkSource, OptionSpec
 from trtmc.compilers.openvino.engine_file import EngineLayout, engine_chunks
 from trtmc.compilers.openvino.graph.graph import Graph
 from trtmc.compilers.openvino.graph.reader import read_network
@@ -66,7 +66,9 @@ class OpenVinoCompiler(Compiler):
             simplify(graph)
         kernels = chosen["kernels"] if chosen["kernels"] != "auto" else ("trtmc" if state else "openvino")
         if chosen["compute"] != "f32" and kernels != "trtmc":
-            raise UsageError("compiler.option", "option 'compute' belongs to own operations; leave it out with kernels=openvino")
+            raise UsageError(
+                "compiler.option", "option 'compute' belongs to own operations; leave it out with kernels=openvino"
+            )
         with report.phase("fuse"):
             if kernels == "trtmc":
                 fuse_decoder(graph)
@@ -94,7 +96,9 @@ def cache_links(graph: Graph) -> dict[str, str]:
 def _compare_state(found: dict[str, str], contract: Contract) -> None:
     declared = {link.input: link.output for link in contract.state}
     if declared != found:
-        raise InternalError("engine.state", f"the contract declares the state {declared}, the network's cache updates have {found}")
+        raise InternalError(
+            "engine.state", f"the contract declares the state {declared}, the network's cache updates have {found}"
+        )
 
 
 def _set_compute(graph: Graph, compute: str) -> None:

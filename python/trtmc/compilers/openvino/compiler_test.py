@@ -48,7 +48,14 @@ def test_compute_is_written_into_every_linear() -> None:
     assert text.count(b'compute="bf16"') == text.count(b'type="Linear"') == 15
 
 
-@pytest.mark.parametrize(("options", "named"), [({"kernel": "trtmc"}, "'kernel'"), ({"kernels": "fast"}, "'fast'"), ({"kernels": "openvino", "compute": "bf16"}, "'compute'")])
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"kernel": "trtmc"}, "'kernel'"),
+        ({"kernels": "fast"}, "'fast'"),
+        ({"kernels": "openvino", "compute": "bf16"}, "'compute'"),
+    ],
+)
 def test_wrong_options_are_refused_by_name(options: dict[str, str], named: str) -> None:
     with pytest.raises(UsageError, match=named) as caught:
         compile_network(DECODER, **options)
@@ -101,8 +108,14 @@ def test_the_same_bytes_in_any_process_and_folder(tmp_path: Path) -> None:
     for seed in ("0", "1", "2"):
         folder = tmp_path / seed
         folder.mkdir()
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)}
-        done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=folder, env=environment, capture_output=True, text=True, check=True)
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM], cwd=folder, env=environment, capture_output=True, text=True, check=True
+        )
         results.add(done.stdout)
     assert len(results) == 1
 

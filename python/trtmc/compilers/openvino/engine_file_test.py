@@ -34,7 +34,15 @@ def test_weights_start_on_a_page(length: int) -> None:
 
 @pytest.mark.parametrize(
     ("at", "value", "code"),
-    [(0, 0x55, "engine.bad_magic"), (8, 2, "engine.version"), (12, 1, "engine.version"), (16, 1, "engine.layout"), (24, 7, "engine.layout"), (33, 0x30, "engine.layout"), (40, 4, "engine.layout")],
+    [
+        (0, 0x55, "engine.bad_magic"),
+        (8, 2, "engine.version"),
+        (12, 1, "engine.version"),
+        (16, 1, "engine.layout"),
+        (24, 7, "engine.layout"),
+        (33, 0x30, "engine.layout"),
+        (40, 4, "engine.layout"),
+    ],
 )
 def test_a_wrong_header_is_refused(at: int, value: int, code: str) -> None:
     data = _engine(b"x" * (PAGE if at == 24 else 6))

@@ -5,9 +5,9 @@ For tests and for judging the C++ executor; speed is no aim. Caches are updated 
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -34,7 +34,9 @@ class ReferenceEngine:
         root = ElementTree.fromstring(bytes(text))
         sources: dict[int, dict[int, int]] = {}
         for edge in root.iter("edge"):
-            sources.setdefault(int(edge.attrib["to-layer"]), {})[int(edge.attrib["to-port"])] = int(edge.attrib["from-layer"])
+            sources.setdefault(int(edge.attrib["to-layer"]), {})[int(edge.attrib["to-port"])] = int(
+                edge.attrib["from-layer"]
+            )
         self._weights = np.frombuffer(weights, np.uint8)
         self._constants: dict[int, np.ndarray] = {}
         self._matrices: dict[tuple[int, str, int, int], np.ndarray] = {}
@@ -60,7 +62,9 @@ class ReferenceEngine:
             elif layer.attrib["version"] == "trtmc":
                 self.steps.append(step)
             else:
-                raise ValueError(f"'{step.name}' is a standard operation ({type}); this engine runs own operations only")
+                raise ValueError(
+                    f"'{step.name}' is a standard operation ({type}); this engine runs own operations only"
+                )
 
     def _constant(self, attributes: Attributes) -> np.ndarray:
         offset, size = int(attributes["offset"]), int(attributes["size"])

@@ -1,8 +1,8 @@
 """A decoder session in Python over a CPU engine: step, rollback, greedy. For tests and parity checks, not for serving.
 
-    runner = open_engine(Path("llm.engine").read_bytes())      # OpenVINO or numpy, by what the engine holds
-    session = DecoderSession(runner, contract)
-    session.greedy([1, 2, 3], 16)
+runner = open_engine(Path("llm.engine").read_bytes())      # OpenVINO or numpy, by what the engine holds
+session = DecoderSession(runner, contract)
+session.greedy([1, 2, 3], 16)
 """
 
 from __future__ import annotations
@@ -30,7 +30,11 @@ class OpenVinoRunner:
     def __init__(self, text: bytes | memoryview, weights: memoryview, config: Mapping[str, Any] | None = None) -> None:
         import openvino  # only here: a build needs none of it
 
-        blob = openvino.Tensor(np.frombuffer(weights, np.uint8)) if len(weights) else openvino.Tensor(openvino.Type.u8, openvino.Shape([0]))
+        blob = (
+            openvino.Tensor(np.frombuffer(weights, np.uint8))
+            if len(weights)
+            else openvino.Tensor(openvino.Type.u8, openvino.Shape([0]))
+        )
         self._keep = (weights, blob)
         self.model = openvino.Core().read_model(bytes(text), blob)
         settings = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": 2}

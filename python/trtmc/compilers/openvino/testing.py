@@ -1,10 +1,10 @@
 """Test support: a small TensorRT network written as a function, compiled for the CPU and run.
 
-    def double(net):
-        x = net.input("x", DType.F32, (-1, 3))
-        net.output("y", net.trt.add_elementwise(x, x, EW.SUM))
+def double(net):
+    x = net.input("x", DType.F32, (-1, 3))
+    net.output("y", net.trt.add_elementwise(x, x, EW.SUM))
 
-    run(double, x=np.ones((2, 3), np.float32))["y"]
+run(double, x=np.ones((2, 3), np.float32))["y"]
 """
 
 from __future__ import annotations

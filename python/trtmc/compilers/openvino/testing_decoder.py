@@ -1,4 +1,4 @@
-"""Test support: a tiny decoder with random weights, written straight in TensorRT layers, with the variations that matter.
+"""Test support: a tiny decoder with random weights, written straight in TensorRT layers, with variations.
 
 Independent of the builder's own ops, so the compiler's patterns are tested against a second way of writing a decoder.
 """
@@ -93,7 +93,9 @@ class _Definition:
         rank = len(x.shape)
         size, one = x.shape[rank - 1], (1,) * rank
         wide = self.cast(x, DType.F32)
-        mean = self.net.add_reduce(self.ew(wide, wide, EW.PROD), trt.ReduceOperation.AVG, 1 << (rank - 1), True).get_output(0)
+        mean = self.net.add_reduce(
+            self.ew(wide, wide, EW.PROD), trt.ReduceOperation.AVG, 1 << (rank - 1), True
+        ).get_output(0)
         shifted = self.ew(mean, self.const(np.full(one, 1e-3), one, DType.F32), EW.SUM)
         y = self.divided(wide, shifted, one)
         weight = self.const(1 + 0.1 * self.random(size), (1,) * (rank - 1) + (size,))
@@ -118,7 +120,11 @@ class _Definition:
         return self.shuffle(self.rms(self.shuffle(x, (0, 0, count, s.width))), None, first=swap)
 
     def activated(self, gate: Any) -> Any:
-        kinds = {"gelu_tanh": trt.ActivationType.GELU_TANH, "gelu": trt.ActivationType.GELU_ERF, "relu": trt.ActivationType.RELU}
+        kinds = {
+            "gelu_tanh": trt.ActivationType.GELU_TANH,
+            "gelu": trt.ActivationType.GELU_ERF,
+            "relu": trt.ActivationType.RELU,
+        }
         if self.s.activation in kinds:
             return self.net.add_activation(gate, kinds[self.s.activation]).get_output(0)
         return self.ew(self.net.add_activation(gate, trt.ActivationType.SIGMOID).get_output(0), gate, EW.PROD)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from trtmc.compilers.base import Compiler, CompileOptions, NetworkSource
+from trtmc.compilers.base import CompileOptions, Compiler, NetworkSource
 from trtmc.core.errors import Unsupported
 
 
@@ -12,7 +12,8 @@ class _NotYet(Compiler):
     def compile(self, source: NetworkSource, options: CompileOptions) -> NoReturn:
         raise Unsupported(
             "compiler.not_implemented",
-            f"compiler '{self.name}' for target '{options.target.name}' is not implemented yet in this version; build for cpu_x86_64",
+            f"compiler '{self.name}' for target '{options.target.name}' is not implemented yet in this version; "
+            "build for cpu_x86_64",
         )
 
 

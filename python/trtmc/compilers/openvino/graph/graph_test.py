@@ -71,7 +71,7 @@ def test_a_cycle_is_refused_with_a_name() -> None:
     a, b = Tensor("a", DType.F32, (2,)), Tensor("b", DType.F32, (2,))
     graph.add(Node("A", "first", [b], [a]))
     graph.add(Node("B", "second", [a], [b]))
-    with pytest.raises(BadInput, match="'first'|'second'") as caught:
+    with pytest.raises(BadInput, match=r"'first'|'second'") as caught:
         graph.ordered()
     assert caught.value.code == "network.cycle"
 

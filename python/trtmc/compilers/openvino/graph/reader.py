@@ -13,8 +13,8 @@ import numpy as np
 import tensorrt_rtx as trt
 
 from trtmc.compilers.openvino.graph.constant import ConstantData, storage_bytes
-from trtmc.core.dtype import DType
 from trtmc.compilers.openvino.graph.graph import Graph, Node, Tensor
+from trtmc.core.dtype import DType
 from trtmc.core.errors import BadInput, InternalError, Unsupported
 
 DTYPES = {
@@ -108,7 +108,10 @@ class _Reader:
         try:
             shape = tuple(source.shape)
         except (ValueError, RuntimeError):  # TensorRT gives no shape if the layer's inputs contradict each other
-            raise BadInput("network.invalid_layer", f"{where}: TensorRT finds no shape for tensor '{source.name}'; its inputs do not fit together") from None
+            raise BadInput(
+                "network.invalid_layer",
+                f"{where}: TensorRT finds no shape for tensor '{source.name}'; its inputs do not fit together",
+            ) from None
         tensor = Tensor(source.name, dtype, shape)
         self._tensors[source.name] = tensor
         return tensor
@@ -145,7 +148,8 @@ class _Reader:
             if tensor.producer is not None:
                 raise BadInput(
                     "network.duplicate_tensor",
-                    f"tensor '{tensor.name}' is made by layer '{tensor.producer.name}' and by {where}; give each its own name",
+                    f"tensor '{tensor.name}' is made by layer '{tensor.producer.name}' and by {where}; "
+                    "give each its own name",
                 )
         self._graph.add(node)
 

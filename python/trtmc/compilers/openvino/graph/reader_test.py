@@ -1,4 +1,4 @@
-"""Reading a finished network: attributes, constants without copies, opaque weights, attention, coverage of layer kinds."""
+"""Reading a finished network: attributes, constants without copies, opaque weights, attention."""
 
 from __future__ import annotations
 

@@ -53,7 +53,16 @@ def test_the_same_model_gives_these_bytes() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(1e-5, "1e-5"), (0.125, "1.25e-1"), (1 / 3, "3.3333334e-1"), (0.0, "0e+0"), (True, "true"), (-3, "-3"), ((1, 2), "1, 2"), ("a", "a")],
+    [
+        (1e-5, "1e-5"),
+        (0.125, "1.25e-1"),
+        (1 / 3, "3.3333334e-1"),
+        (0.0, "0e+0"),
+        (True, "true"),
+        (-3, "-3"),
+        ((1, 2), "1, 2"),
+        ("a", "a"),
+    ],
 )
 def test_attribute_text(value: object, text: str) -> None:
     assert attribute_text(value) == text  # type: ignore[arg-type]

@@ -43,9 +43,7 @@ def _table(low: Lowering, table: Tensor, positions: Tensor | None) -> Value:
     """[batch, 1, rows, half]: rows of [positions, half] picked by position, or [batch, rows, half] as given."""
     value = low.value(table)
     if positions is not None:
-        value = low.once(
-            ("rotary", id(table), id(positions)), lambda: low.ops.gather(value, low.value(positions), 0)
-        )
+        value = low.once(("rotary", id(table), id(positions)), lambda: low.ops.gather(value, low.value(positions), 0))
     return low.ops.unsqueeze(value, low.ops.i64(1))
 
 
@@ -129,7 +127,9 @@ def _repeated(low: Lowering, x: Value, times: int, heads: int) -> Value:
     return o.reshape(wide, target)
 
 
-def _allowed(low: Lowering, node: Node, q: Value, k: Value, mask: Tensor | None, lengths: Tensor | None) -> Value | None:
+def _allowed(
+    low: Lowering, node: Node, q: Value, k: Value, mask: Tensor | None, lengths: Tensor | None
+) -> Value | None:
     """Which (query, key) pairs take part: bool, broadcast against [batch, heads, queries, keys]; None: all."""
     o, kind = low.ops, node.attributes["causal_kind"]
     parts: list[Value] = [] if mask is None else [low.value(mask)]

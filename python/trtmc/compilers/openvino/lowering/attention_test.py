@@ -68,7 +68,9 @@ def test_cache_update_per_sequence_drops_what_lies_past_the_end() -> None:
     np.testing.assert_array_equal(run(define, cache=cache, update=update, at=at)["y"], expected)
 
 
-def _oracle(q: np.ndarray, k: np.ndarray, v: np.ndarray, seen: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
+def _oracle(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, seen: np.ndarray, bias: np.ndarray | None = None
+) -> np.ndarray:
     """Per element, head and query; `seen` [B, T, S] says which keys take part."""
     out = np.zeros(q.shape, np.float64)
     group = q.shape[1] // k.shape[1]
@@ -82,12 +84,18 @@ def _oracle(q: np.ndarray, k: np.ndarray, v: np.ndarray, seen: np.ndarray, bias:
 
 
 def _attention(
-    heads: tuple[int, int], causal: str, rows: tuple[int, int], lengths: np.ndarray | None = None, mask: np.ndarray | None = None
+    heads: tuple[int, int],
+    causal: str,
+    rows: tuple[int, int],
+    lengths: np.ndarray | None = None,
+    mask: np.ndarray | None = None,
 ) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
     q, k, v = _normal(2, heads[0], rows[0], 8), _normal(2, heads[1], rows[1], 8), _normal(2, heads[1], rows[1], 8)
 
     def define(net: TestNetwork) -> None:
-        query, key, value = (net.input(n, DType.F32, (-1, x.shape[1], -1, 8)) for n, x in (("q", q), ("k", k), ("v", v)))
+        query, key, value = (
+            net.input(n, DType.F32, (-1, x.shape[1], -1, 8)) for n, x in (("q", q), ("k", k), ("v", v))
+        )
         layer = net.trt.add_attention_v2(query, key, value, NORM.SOFTMAX, getattr(KIND, causal))
         layer.decomposable = True
         if lengths is not None:
@@ -102,7 +110,9 @@ def _attention(
 
 @pytest.mark.parametrize("heads", [(6, 6), (6, 2), (6, 1)], ids=["mha", "gqa", "mqa"])
 @pytest.mark.parametrize("lengths", [(7, 5), (9, 3)])
-def test_lower_right_with_lengths_has_its_corner_at_the_valid_length(heads: tuple[int, int], lengths: tuple[int, int]) -> None:
+def test_lower_right_with_lengths_has_its_corner_at_the_valid_length(
+    heads: tuple[int, int], lengths: tuple[int, int]
+) -> None:
     n = np.array(lengths, np.int32)
     y, (q, k, v) = _attention(heads, "LOWER_RIGHT", (3, 9), n)
     seen = np.arange(9)[None, None, :] <= np.arange(3)[None, :, None] + n[:, None, None] - 3
@@ -154,7 +164,9 @@ def test_packed_rows_are_refused_by_name() -> None:
     tensors = [Tensor(n, DType.F32, (-1, 2, -1, 4)) for n in "qkv"]
     graph.inputs = list(tensors)
     attributes = {"query_form": "PACKED_NHD", "key_value_form": "PADDED_BHND", "num_ranks": 1}
-    output = graph.new("ATTENTION_OUTPUT", "packed", [*tensors, None, None, None, None], DType.F32, (-1, 2, -1, 4), attributes)
+    output = graph.new(
+        "ATTENTION_OUTPUT", "packed", [*tensors, None, None, None, None], DType.F32, (-1, 2, -1, 4), attributes
+    )
     graph.outputs, graph.output_names, graph.output_dtypes = [output], ["y"], [DType.F32]
     with pytest.raises(Unsupported, match=r"'packed' \(ATTENTION_OUTPUT\): query_form PACKED_NHD"):
         lower(graph, {})

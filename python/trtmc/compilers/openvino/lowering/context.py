@@ -104,7 +104,9 @@ class Lowering:
     @staticmethod
     def refusal(node: Node, why: str) -> Unsupported:
         """The error for a layer that this version can't lower; raise it."""
-        return Unsupported("network.unsupported_layer", f"layer '{node.name}' ({node.kind}): {why}; not supported on the CPU target")
+        return Unsupported(
+            "network.unsupported_layer", f"layer '{node.name}' ({node.kind}): {why}; not supported on the CPU target"
+        )
 
 
 def operand_type(dtype: DType) -> ElementType:

@@ -90,9 +90,7 @@ def _integer_divide(low: Lowering, a: Value, b: Value, down: bool) -> Value:
     zero = low.ops.array(np.array(0, np.int64 if a.type is ElementType.I64 else np.int32))
     left = low.ops.subtract(a, low.ops.multiply(quotient, b))
     inexact = low.ops.compare("NotEqual", left, zero)
-    differ = low.ops.logical(
-        "LogicalXor", low.ops.compare("Less", left, zero), low.ops.compare("Less", b, zero)
-    )
+    differ = low.ops.logical("LogicalXor", low.ops.compare("Less", left, zero), low.ops.compare("Less", b, zero))
     step = low.ops.convert(low.ops.logical("LogicalAnd", inexact, differ), a.type)
     return low.ops.subtract(quotient, step)
 

@@ -158,7 +158,9 @@ def test_every_operation_of_the_library_is_covered_here() -> None:
 def test_select() -> None:
     def define(net: TestNetwork) -> None:
         c = net.input("c", DType.BOOL, (-1, 1))
-        net.output("y", net.trt.add_select(c, net.input("a", DType.F32, (-1, 3)), net.const(np.zeros((1, 3), np.float32))))
+        net.output(
+            "y", net.trt.add_select(c, net.input("a", DType.F32, (-1, 3)), net.const(np.zeros((1, 3), np.float32)))
+        )
 
     y = run(define, c=np.array([[True], [False]]), a=np.ones((2, 3), np.float32))["y"]
     assert y.tolist() == [[1, 1, 1], [0, 0, 0]]

@@ -63,7 +63,9 @@ def fill(low: Lowering, node: Node) -> None:
         raise low.refusal(node, f"fill operation {node.attributes['operation']}")
     o, type = low.ops, operand_type(node.output.dtype)
     given = node.input(0)
-    dims = o.convert(low.value(given), ElementType.I64) if given is not None else low.dims_value(node.attributes["shape"])
+    dims = (
+        o.convert(low.value(given), ElementType.I64) if given is not None else low.dims_value(node.attributes["shape"])
+    )
     storage = np.float32 if type is ElementType.F32 else node.output.dtype.storage
     starts, steps = node.input(1), node.input(2)
     start = low.value(starts) if starts is not None else o.array(np.array(node.attributes["alpha"], storage))

@@ -50,10 +50,17 @@ def test_gather_elements_and_nd() -> None:
 def test_scatter_elements_and_nd() -> None:
     def define(net: TestNetwork) -> None:
         x = net.input("x", DType.F32, (3, 4))
-        element = net.trt.add_scatter(x, net.input("e", DType.I32, (1, 4)), net.input("u", DType.F32, (1, 4)), trt.ScatterMode.ELEMENT)
+        element = net.trt.add_scatter(
+            x, net.input("e", DType.I32, (1, 4)), net.input("u", DType.F32, (1, 4)), trt.ScatterMode.ELEMENT
+        )
         element.axis = 0
         net.output("element", element)
-        net.output("nd", net.trt.add_scatter(x, net.input("n", DType.I32, (1, 1)), net.input("v", DType.F32, (1, 4)), trt.ScatterMode.ND))
+        net.output(
+            "nd",
+            net.trt.add_scatter(
+                x, net.input("n", DType.I32, (1, 1)), net.input("v", DType.F32, (1, 4)), trt.ScatterMode.ND
+            ),
+        )
 
     x, e, u = X[0], np.array([[2, 0, 1, 1]], np.int32), np.full((1, 4), -1, np.float32)
     y = run(define, x=x, e=e, u=u, n=np.array([[1]], np.int32), v=u)

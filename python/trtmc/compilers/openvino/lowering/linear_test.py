@@ -13,7 +13,9 @@ MM = trt.MatrixOperation
 RNG = np.random.default_rng(1)
 
 
-@pytest.mark.parametrize("ops", [("NONE", "NONE"), ("TRANSPOSE", "NONE"), ("NONE", "TRANSPOSE"), ("TRANSPOSE", "TRANSPOSE")])
+@pytest.mark.parametrize(
+    "ops", [("NONE", "NONE"), ("TRANSPOSE", "NONE"), ("NONE", "TRANSPOSE"), ("TRANSPOSE", "TRANSPOSE")]
+)
 def test_matrices(ops: tuple[str, str]) -> None:
     a, b = RNG.standard_normal((2, 3, 4)).astype(np.float32), RNG.standard_normal((1, 4, 5)).astype(np.float32)
     stored = [x.swapaxes(1, 2).copy() if op == "TRANSPOSE" else x for x, op in zip((a, b), ops, strict=True)]
@@ -36,7 +38,11 @@ def test_vectors(a: str, b: str, expected: str) -> None:
         ops = [MM.VECTOR if k == "v" else MM.NONE for k in (a, b)]
         net.output("y", net.trt.add_matrix_multiply(x, ops[0], y, ops[1]))
 
-    want = {"kn": np.einsum("bk,bkn->bn", vector, matrix), "nk": np.einsum("bkn,bk->bn", matrix, vector), "dot": np.einsum("bk,bk->b", vector, vector)}
+    want = {
+        "kn": np.einsum("bk,bkn->bn", vector, matrix),
+        "nk": np.einsum("bkn,bk->bn", matrix, vector),
+        "dot": np.einsum("bk,bk->b", vector, vector),
+    }
     np.testing.assert_allclose(run(define, a=left, b=right)["y"], want[expected], rtol=1e-5, atol=1e-6)
 
 
@@ -55,8 +61,10 @@ def test_large_constant_weights_are_exact_and_stay_narrow(dtype: DType) -> None:
     def define(net: TestNetwork) -> None:
         given = net.input("x", dtype, (1, -1, 512))
         weight = net.const(stored, dtype, (1, 256, 512))
-        wide = net.trt.add_cast(net.trt.add_matrix_multiply(given, MM.NONE, weight, MM.TRANSPOSE).get_output(0), trt.float32)
-        net.output("y", wide if dtype is not DType.F32 else wide)
+        wide = net.trt.add_cast(
+            net.trt.add_matrix_multiply(given, MM.NONE, weight, MM.TRANSPOSE).get_output(0), trt.float32
+        )
+        net.output("y", wide)
 
     text = compile_network(define, kernels="openvino").text
     assert text.count(b'name="decompression"') == (dtype is not DType.F32)

@@ -41,7 +41,9 @@ def _scaled(low: Lowering, node: Node, source: Tensor, scale: Tensor, x: Value, 
         return o.binary(operation, x, o.reshape(factor, low.dims_value(())))
     if scale.rank == 1 and source.rank != 1:
         axis = node.attributes["axis"] % source.rank
-        return o.binary(operation, x, o.reshape(factor, low.dims_value([-1 if i == axis else 1 for i in range(source.rank)])))
+        return o.binary(
+            operation, x, o.reshape(factor, low.dims_value([-1 if i == axis else 1 for i in range(source.rank)]))
+        )
     if scale.rank != source.rank or min(source.shape) < 0 or min(scale.shape) < 0:
         raise low.refusal(node, f"a scale of shape {list(scale.shape)} for an input of shape {list(source.shape)}")
     inner: list[int] = []

@@ -18,7 +18,9 @@ REDUCE = {"SUM": np.sum, "PROD": np.prod, "MAX": np.max, "MIN": np.min, "AVG": n
 def test_reduce(op: str, axes: tuple[int, ...], keep: bool) -> None:
     def define(net: TestNetwork) -> None:
         mask = sum(1 << a for a in axes)
-        net.output("y", net.trt.add_reduce(net.input("x", DType.F32, (-1, 3, 4)), getattr(trt.ReduceOperation, op), mask, keep))
+        net.output(
+            "y", net.trt.add_reduce(net.input("x", DType.F32, (-1, 3, 4)), getattr(trt.ReduceOperation, op), mask, keep)
+        )
 
     np.testing.assert_allclose(run(define, x=X)["y"], REDUCE[op](X, axes, keepdims=keep), rtol=1e-5, atol=1e-6)
 
@@ -75,7 +77,9 @@ def test_layer_normalization() -> None:
 
     def define(net: TestNetwork) -> None:
         x = net.input("x", DType.F32, (-1, 3, 4))
-        layer = net.trt.add_normalization_v2(x, net.const(scale.reshape(1, 1, 4)), net.const(bias.reshape(1, 1, 4)), 1 << 2)
+        layer = net.trt.add_normalization_v2(
+            x, net.const(scale.reshape(1, 1, 4)), net.const(bias.reshape(1, 1, 4)), 1 << 2
+        )
         layer.epsilon = 1e-3
         net.output("y", layer)
 
@@ -90,7 +94,9 @@ def test_group_normalization() -> None:
 
     def define(net: TestNetwork) -> None:
         given = net.input("x", DType.F32, (-1, 4, 3, 5))
-        layer = net.trt.add_normalization_v2(given, net.const(scale.reshape(1, 4, 1, 1)), net.const(bias.reshape(1, 4, 1, 1)), (1 << 2) | (1 << 3))
+        layer = net.trt.add_normalization_v2(
+            given, net.const(scale.reshape(1, 4, 1, 1)), net.const(bias.reshape(1, 4, 1, 1)), (1 << 2) | (1 << 3)
+        )
         layer.num_groups = 2
         layer.epsilon = 1e-3
         net.output("y", layer)

@@ -121,9 +121,7 @@ def _indexed(
         extent = o.dim(x, axis)
         last = o.subtract(extent, o.index(1))
         if mode == "FILL":
-            ok = o.logical(
-                "LogicalAnd", o.compare("GreaterEqual", at, o.index(0)), o.compare("LessEqual", at, last)
-            )
+            ok = o.logical("LogicalAnd", o.compare("GreaterEqual", at, o.index(0)), o.compare("LessEqual", at, last))
             spread = [d for d in range(source.rank) if d != axis]
             ok = o.unsqueeze(ok, o.i64(*spread)) if spread else ok
             inside = ok if inside is None else o.logical("LogicalAnd", inside, ok)

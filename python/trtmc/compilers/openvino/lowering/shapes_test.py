@@ -81,7 +81,9 @@ SLICES = [
 
 
 @pytest.mark.parametrize(("start", "size", "stride", "expected"), SLICES)
-def test_slice_with_fixed_sizes(start: tuple[int, ...], size: tuple[int, ...], stride: tuple[int, ...], expected: np.ndarray) -> None:
+def test_slice_with_fixed_sizes(
+    start: tuple[int, ...], size: tuple[int, ...], stride: tuple[int, ...], expected: np.ndarray
+) -> None:
     def define(net: TestNetwork) -> None:
         net.output("y", net.trt.add_slice(net.input("x", DType.F32, (-1, 3, 4)), start, size, stride))
 
@@ -89,7 +91,9 @@ def test_slice_with_fixed_sizes(start: tuple[int, ...], size: tuple[int, ...], s
 
 
 @pytest.mark.parametrize(("start", "size", "stride", "expected"), SLICES)
-def test_slice_with_sizes_from_tensors(start: tuple[int, ...], size: tuple[int, ...], stride: tuple[int, ...], expected: np.ndarray) -> None:
+def test_slice_with_sizes_from_tensors(
+    start: tuple[int, ...], size: tuple[int, ...], stride: tuple[int, ...], expected: np.ndarray
+) -> None:
     def define(net: TestNetwork) -> None:
         layer = net.trt.add_slice(net.input("x", DType.F32, (-1, -1, -1)), (0, 0, 0), (1, 1, 1), stride)
         layer.set_input(1, net.input("start", DType.I64, (3,)))

@@ -78,7 +78,9 @@ def lower(graph: Graph, state: dict[str, str], order: list[Node] | None = None) 
     low = Lowering(model)
     for tensor in graph.inputs:
         if tensor.dtype not in STORAGE_TYPES:
-            raise Unsupported("network.input_type", f"input '{tensor.name}' has type {tensor.dtype}, which the CPU target lacks")
+            raise Unsupported(
+                "network.input_type", f"input '{tensor.name}' has type {tensor.dtype}, which the CPU target lacks"
+            )
         is_state = tensor.name in state
         stored = ElementType.F32 if is_state else STORAGE_TYPES[tensor.dtype]
         value = model.parameter(tensor.name, stored, tensor.shape)

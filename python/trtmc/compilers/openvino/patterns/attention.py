@@ -2,8 +2,8 @@
 
     q, k, v [batch, rows, heads*width] -> split heads -> rotate q, k -> update caches -> attend -> merge heads
 
-The heads' transposes, the scale in front of the query, and both KV_CACHE_UPDATE layers go into the fused node; the cache
-outputs leave the graph, because the operation updates the caller's memory.
+The heads' transposes, the scale in front of the query, and both KV_CACHE_UPDATE layers go into the fused node; the
+cache outputs leave the graph, because the operation updates the caller's memory.
 """
 
 from __future__ import annotations
@@ -165,7 +165,11 @@ def _norm_of(graph: Graph, norm: Node, rows: Tensor | None) -> Tensor | None:
 
 
 def _forget_output(graph: Graph, tensor: Tensor) -> None:
-    kept = [(t, n, d) for t, n, d in zip(graph.outputs, graph.output_names, graph.output_dtypes, strict=True) if t is not tensor]
+    kept = [
+        (t, n, d)
+        for t, n, d in zip(graph.outputs, graph.output_names, graph.output_dtypes, strict=True)
+        if t is not tensor
+    ]
     graph.outputs = [t for t, _, _ in kept]
     graph.output_names = [n for _, n, _ in kept]
     graph.output_dtypes = [d for _, _, d in kept]

@@ -53,10 +53,12 @@ def _check(graph: Graph, before: Counter[str], counts: dict[str, int]) -> None:
         if counts.get(kind, 0) != before[source]:
             raise Unsupported(
                 "engine.lost_fusion",
-                f"expected {before[source]} {kind} for as many {source} layers, found {counts.get(kind, 0)}; {_WAY_OUT}",
+                f"expected {before[source]} {kind} for as many {source} layers, found {counts.get(kind, 0)}; "
+                f"{_WAY_OUT}",
             )
     if before["KV_CACHE_UPDATE"] != 2 * counts.get("trtmc.Attention", 0):
         raise Unsupported(
             "engine.lost_fusion",
-            f"{before['KV_CACHE_UPDATE']} cache updates for {counts.get('trtmc.Attention', 0)} attentions, expected two each; {_WAY_OUT}",
+            f"{before['KV_CACHE_UPDATE']} cache updates for {counts.get('trtmc.Attention', 0)} attentions, "
+            f"expected two each; {_WAY_OUT}",
         )

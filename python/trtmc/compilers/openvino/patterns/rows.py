@@ -12,9 +12,11 @@ ROWS = "trtmc.GatherRows"
 
 def _is_row_gather(node: Node) -> bool:
     attributes = node.attributes
-    return node.kind == "GATHER" and (attributes["mode"], attributes["axis"]) == ("DEFAULT", 0) and not attributes[
-        "num_elementwise_dims"
-    ]
+    return (
+        node.kind == "GATHER"
+        and (attributes["mode"], attributes["axis"]) == ("DEFAULT", 0)
+        and not attributes["num_elementwise_dims"]
+    )
 
 
 def fuse_embedding(graph: Graph) -> int:

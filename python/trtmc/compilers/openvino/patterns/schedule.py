@@ -1,4 +1,4 @@
-"""The order in which a fused decoder's operations are written: Linears that read the same rows come one after the other.
+"""The order in which a fused decoder's operations are written: Linears that read the same rows come in a row.
 
 The executor runs such a group as one matrix product, but only if nothing stands between them.
 """
