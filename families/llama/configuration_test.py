@@ -36,7 +36,15 @@ def test_key_value_heads_default_to_all_heads(tmp_path: Path) -> None:
 
 
 def test_defaults_are_those_of_transformers(tmp_path: Path) -> None:
-    optional = ("hidden_act", "rms_norm_eps", "attention_bias", "mlp_bias", "tie_word_embeddings", "rope_parameters", "dtype")
+    optional = (
+        "hidden_act",
+        "rms_norm_eps",
+        "attention_bias",
+        "mlp_bias",
+        "tie_word_embeddings",
+        "rope_parameters",
+        "dtype",
+    )
     config = read(tmp_path, drop=optional)
     assert (config.hidden_act, config.rms_norm_eps, config.rope.theta) == ("silu", 1e-6, 10000.0)
     assert (config.attention_bias, config.mlp_bias, config.tied, config.dtype) == (False, False, False, None)

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from trtmc.cli import options as shared
-from trtmc.cli.console import Console
-from trtmc.cli.outputs import canonical_json
+from trtmc.cli.console import Console, compact_json
 from trtmc.core.admission import AdmissionRecord, checkpoint_files, hash_file
 from trtmc.core.checkpoint import ADMISSION, Checkpoint
 from trtmc.core.errors import UsageError
@@ -55,7 +54,7 @@ def admit(
             _link_or_copy(opened.path(name).resolve(), output / name)
             files.append(hash_file(output / name))
         record = AdmissionRecord(1, source, revision, tuple(files))
-        (output / ADMISSION).write_text(canonical_json(record.to_json()), "utf-8")
+        (output / ADMISSION).write_text(compact_json(record.to_json()) + "\n", "utf-8")
         done = True
         return record
     finally:

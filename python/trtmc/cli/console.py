@@ -21,7 +21,12 @@ class Console:
 
     def result(self, text: str, value: dict[str, Any]) -> None:
         """The command's answer."""
-        print(json.dumps(value, ensure_ascii=False, sort_keys=True) if self.as_json else text)
+        print(compact_json(value) if self.as_json else text)
+
+
+def compact_json(value: dict[str, Any]) -> str:
+    """One line, sorted keys, no spaces: the form in which the runtime prints too."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def size(count: int) -> str:

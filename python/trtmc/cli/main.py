@@ -7,7 +7,6 @@ with --json also {"error": {"code", "message"}} on stdout. Commands never print 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import signal
 import sys
@@ -20,6 +19,7 @@ import click
 from trtmc.cli.build_command import build
 from trtmc.cli.bundle_commands import inspect, verify
 from trtmc.cli.checkpoint_command import checkpoint
+from trtmc.cli.console import compact_json
 from trtmc.cli.engine_command import engine
 from trtmc.cli.pack_command import pack
 from trtmc.core.errors import ExitCode, ResourceError, TrtmcError
@@ -111,5 +111,5 @@ def _resource_error(error: OSError) -> ResourceError:
 def _report(code: str, message: str, exit_code: ExitCode, as_json: bool) -> int:
     print(f"error: {message}", file=sys.stderr)
     if as_json:
-        print(json.dumps({"error": {"code": code, "message": message}}))
+        print(compact_json({"error": {"code": code, "message": message}}))
     return int(exit_code)

@@ -8,12 +8,12 @@ with Outputs() as outputs:
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from trtmc.cli.console import compact_json
 from trtmc.core.errors import UsageError
 
 
@@ -32,7 +32,7 @@ class Outputs:
 
     def write_json(self, path: Path, value: Any) -> None:
         """Canonical JSON, the same bytes for the same value."""
-        self.stage(path).write_text(canonical_json(value), "utf-8")
+        self.stage(path).write_text(compact_json(value) + "\n", "utf-8")
 
     def __enter__(self) -> Self:
         return self
@@ -55,8 +55,3 @@ def check_folder(path: Path) -> None:
         raise UsageError("output.folder", f"{path}: the folder {path.parent} does not exist; create it first")
     if path.is_dir():
         raise UsageError("output.is_folder", f"{path}: is a folder; name a file")
-
-
-def canonical_json(value: Any) -> str:
-    """Sorted keys, no spaces, one line."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")) + "\n"

@@ -1,10 +1,9 @@
 """Strict reader of one safetensors file over one memory map.
 
-Judges like the `safetensors` package 0.8.0 and is stricter where the format's page is: the header starts with `{`, a tensor
-has exactly the keys dtype, shape and data_offsets, and no key stands twice in any object. Everything is checked before a
-tensor can be touched: header length, UTF-8, JSON, names, dtypes, shapes against byte ranges, gaps, overlaps, and that the
-file ends where the last tensor ends.
-Knows nothing about models or shards.
+Judges like the `safetensors` package 0.8.0 and is stricter where the format's page is: the header starts with `{`, a
+tensor has exactly the keys dtype, shape and data_offsets, and no key stands twice in any object. Everything is
+checked before a tensor can be touched: header length, UTF-8, JSON, names, dtypes, shapes against byte ranges, gaps,
+overlaps, and that the file ends where the last tensor ends. Knows nothing about models or shards.
 
     with SafetensorsFile(Path("model.safetensors")) as file:
         file.array("lm_head.weight")  # zero-copy view, storage dtype of file.entries[...].dtype

@@ -90,7 +90,11 @@ BAD = {
     "backward range": (raw(entry(data_offsets=[4, 0])), "weights.entry_offsets", "end at 0"),
     "shape larger than bytes": (raw(entry(shape=[1000, 1000])), "weights.entry_size", "needs 4000000 bytes"),
     "element overflow": (raw(entry(shape=[2**40, 2**40])), "weights.entry_overflow", "64 bits"),
-    "overflow before zero": (raw(entry(shape=[2**40, 2**40, 0], data_offsets=[0, 0]), b""), "weights.entry_overflow", "64"),
+    "overflow before zero": (
+        raw(entry(shape=[2**40, 2**40, 0], data_offsets=[0, 0]), b""),
+        "weights.entry_overflow",
+        "64",
+    ),
     "bit overflow": (raw(entry(shape=[2**60])), "weights.entry_overflow", "more bits"),
     "half a byte": (raw(entry(dtype="F4", shape=[1], data_offsets=[0, 1]), b"x"), "weights.entry_size", "4 bits"),
     "gap": (raw(entry(data_offsets=[4, 8]), bytes(8)), "weights.layout", "a gap before tensor 'a'"),
@@ -143,7 +147,9 @@ def test_stricter_rules(tmp_path: Path, name: str) -> None:
 
 
 def test_scalar_that_misaligns_its_neighbour(tmp_path: Path) -> None:
-    header = b'{"s":{"dtype":"BF16","shape":[],"data_offsets":[0,2]},"w":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}}'
+    header = (
+        b'{"s":{"dtype":"BF16","shape":[],"data_offsets":[0,2]},"w":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}}'
+    )
     assert len(header) % 2 == 1
     with open_file(tmp_path, raw(header, b"\x80\x3f" + ONE)) as file:
         scalar, vector = file.array("s"), file.array("w")

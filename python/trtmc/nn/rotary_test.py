@@ -47,7 +47,20 @@ def slow_frequency(rope: RopeConfig, head_dim: int, index: int) -> float:
 
 def test_llama3_with_factors_nobody_ships() -> None:
     rope = read(rope_theta=10000, rope_scaling=LLAMA3)
-    expected = [1, 0.464159, 0.14612, 0.027027, 0.012545, 0.005823, 0.002703, 0.001254, 0.000582, 0.00027, 0.000125, 5.8e-05]
+    expected = [
+        1,
+        0.464159,
+        0.14612,
+        0.027027,
+        0.012545,
+        0.005823,
+        0.002703,
+        0.001254,
+        0.000582,
+        0.00027,
+        0.000125,
+        5.8e-05,
+    ]
     assert np.allclose(inverse_frequencies(rope, 24), expected, rtol=0, atol=6e-7)
 
 
@@ -106,7 +119,11 @@ def test_llama3_starts_from_max_positions_if_not_told() -> None:
         ({"rope_parameters": {"partial_rotary_factor": 0.5}}, Unsupported, "partial_rotary_factor' is 0.5"),
         ({"partial_rotary_factor": 0.5}, Unsupported, "'partial_rotary_factor' is 0.5"),
         ({"rope_parameters": {"full_attention": {"rope_type": "default"}}}, Unsupported, "full_attention"),
-        ({"rope_scaling": {"type": "dynamic", "factor": 2.0, "original_max_position_embeddings": 64}}, Unsupported, "is 64"),
+        (
+            {"rope_scaling": {"type": "dynamic", "factor": 2.0, "original_max_position_embeddings": 64}},
+            Unsupported,
+            "is 64",
+        ),
     ],
 )
 def test_refused_by_name(values: dict[str, Any], error: type[TrtmcError], piece: str) -> None:

@@ -100,7 +100,9 @@ def _config(
     return {key: value for key, value in config.items() if key not in set(drop)}
 
 
-def _shapes(config: Mapping[str, Any], bias: Mapping[str, bool], mlp_bias: bool, qk_norm: bool) -> dict[str, tuple[int, ...]]:
+def _shapes(
+    config: Mapping[str, Any], bias: Mapping[str, bool], mlp_bias: bool, qk_norm: bool
+) -> dict[str, tuple[int, ...]]:
     hidden, inner, heads = config["hidden_size"], config["intermediate_size"], config["num_attention_heads"]
     size = config.get("head_dim") or hidden // heads
     query, keys = heads * size, (config.get("num_key_value_heads") or heads) * size
@@ -138,7 +140,8 @@ def _values(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def safetensors_bytes(tensors: Mapping[str, np.ndarray], dtype: str = "F32") -> bytes:
-    """A safetensors file from float32 arrays, stored as `dtype`, with an aligned header as the usual writers make it."""
+    """A safetensors file from float32 arrays, stored as `dtype`, with an aligned header as the usual writers "
+    "make it."""
     header: dict[str, Any] = {}
     parts, position = [], 0
     for name, array in tensors.items():

@@ -51,18 +51,14 @@ def _check_names(tensor: Any, spec: TensorSpec) -> Iterable[str]:
 
 
 def _check_layers(network: Any) -> Iterable[str]:
-    names: set[str] = set()
     read = {network.get_output(i).name for i in range(network.num_outputs)}
     made: dict[str, str] = {}
     for index in range(network.num_layers):
         layer = network.get_layer(index)
         if layer.type in _FORBIDDEN:
             yield f"layer '{layer.name}' is a plugin"
-        if (
-            layer.type != trt.LayerType.ATTENTION_INPUT and layer.name in names
-        ):  # an attention is two layers with one name
-            yield f"two layers are named '{layer.name}'"
-        names.add(layer.name)
+        if layer.name.startswith("(Unnamed Layer"):  # TensorRT also drops a name that is taken
+            yield f"layer {index} has no name of its own: '{layer.name}'"
         for slot in range(layer.num_inputs):
             tensor = layer.get_input(slot)
             if tensor is not None:

@@ -41,7 +41,9 @@ def test_undeclared_tensors() -> None:
 
 
 def test_wrong_type_or_shape() -> None:
-    assert "output 'y' is DataType.FLOAT, declared float16" in problems(network(), outputs=(replace(Y, dtype=DType.F16),))
+    assert "output 'y' is DataType.FLOAT, declared float16" in problems(
+        network(), outputs=(replace(Y, dtype=DType.F16),)
+    )
     assert "has shape [-1, 4], declared ['batch', 5]" in problems(network(), outputs=(replace(Y, shape=("batch", 5)),))
 
 
@@ -54,12 +56,12 @@ def test_unread_input() -> None:
     assert "nothing reads input 'spare'" in problems(network((X, spare)), inputs=(X, spare))
 
 
-def test_two_layers_of_one_name() -> None:
+def test_name_that_is_taken() -> None:
     lowering = network()
     extra = lowering.network.add_identity(lowering.network.get_input(0))
     extra.name = "identity"
     lowering.mark_output("z", extra.get_output(0))
-    assert "two layers are named 'identity'" in problems(lowering, outputs=(Y, replace(Y, name="z")))
+    assert "layer 1 has no name of its own" in problems(lowering, outputs=(Y, replace(Y, name="z")))
 
 
 def test_state_of_two_shapes() -> None:
