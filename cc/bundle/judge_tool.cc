@@ -8,6 +8,7 @@
 //   cut LENGTH           the file cut to LENGTH bytes
 //   flip OFFSET MASK     the file with the byte at OFFSET xor MASK
 //   path FILE            another file
+//   describe             not a verdict: what `inspect` shows of the file, as JSON and as text
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include <string_view>
 
 #include "cc/bundle/bundle.h"
+#include "cc/bundle/describe.h"
 
 namespace {
 
@@ -27,6 +29,16 @@ std::string judge_path(const std::string& path) {
   const auto bundle =
       trtmc::Bundle::open(path, trtmc::VerifyMode::kFull, trtmc::bundle::VerifiedCache(""));
   return std::string(bundle.status().code());
+}
+
+// Without the newline that the text ends with.
+std::string describe(const std::string& path) {
+  const auto bundle =
+      trtmc::Bundle::open(path, trtmc::VerifyMode::kLazy, trtmc::bundle::VerifiedCache(""));
+  if (!bundle) return std::string(bundle.status().code());
+  std::string text = trtmc::describe_text(**bundle);
+  text.pop_back();
+  return trtmc::describe_json(**bundle) + "\n" + text;
 }
 
 std::string judge_bytes(std::string_view bytes) {
@@ -40,15 +52,16 @@ std::string judge_bytes(std::string_view bytes) {
   return verdict;
 }
 
-std::string obey(const std::string& order, const std::string& base) {
+std::string obey(const std::string& order, const std::string& path, const std::string& base) {
   std::istringstream words(order);
   std::string verb;
   words >> verb;
   if (verb == "path") {
-    std::string path;
-    std::getline(words >> std::ws, path);
-    return judge_path(path);
+    std::string other;
+    std::getline(words >> std::ws, other);
+    return judge_path(other);
   }
+  if (verb == "describe") return describe(path);
   std::uint64_t first = 0;
   std::uint64_t second = 0;
   words >> first >> second;
@@ -76,6 +89,6 @@ int main(int argc, char** argv) {
     return 3;
   }
   const std::string base((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  for (std::string order; std::getline(std::cin, order);) std::cout << obey(order, base) << "\n";
+  for (std::string order; std::getline(std::cin, order);) std::cout << obey(order, argv[1], base) << "\n";
   return 0;
 }

@@ -140,3 +140,19 @@ def with_preamble(data: bytes, **changes: int | bytes) -> bytes:
     names = ("magic", "version", "flags", "header_length", "header_sha256", "file_length")
     fields: dict[str, Any] = dict(zip(names, PREAMBLE.unpack_from(data), strict=True))
     return PREAMBLE.pack(*(fields | changes).values()) + data[PREAMBLE.size :]
+
+
+EXAMPLE_SECTIONS = {"engines/llm.engine": b"engine\n"}
+
+
+def example() -> bytes:
+    """The worked example of the format page: as little as a bundle can hold."""
+    value = header() | {"family": "example", "task": "embedding", "runtime_strategy": "example_encoder", "text_generation": None}
+    contract = value["components"][0]["contract"]
+    contract["inputs"] = [{"name": "input_ids", "dtype": "int64", "shape": [1, "sequence"]}]
+    contract["outputs"] = [{"name": "embedding", "dtype": "float32", "shape": [1, 384]}]
+    contract |= {"state": [], "profiles": [{"name": "only", "dims": {"sequence": [1, 16, 64]}}]}
+    value["assets"] = dict.fromkeys(value["assets"])
+    value["provenance"]["checkpoint"]["files"].pop()
+    value["provenance"]["options"] = {"precision": "fp16"}
+    return assemble(canonical(with_sections(value, EXAMPLE_SECTIONS)), EXAMPLE_SECTIONS)
