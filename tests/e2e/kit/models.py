@@ -95,6 +95,7 @@ def chain(folder: Path, table: NDArray[np.float32], **edit: object) -> tuple[Con
         "num_hidden_layers": 1,
         "num_attention_heads": 1,
         "num_key_value_heads": 1,
+        "head_dim": 2,
         "max_position_embeddings": 64,
     }
     config = config_of("llama", **{**shape, **edit})
@@ -109,6 +110,11 @@ def chain(folder: Path, table: NDArray[np.float32], **edit: object) -> tuple[Con
     write_config(folder, config)
     write_safetensors(folder / "model.safetensors", weights)
     return config, weights
+
+
+def echo(folder: Path, vocab: int, **edit: object) -> None:
+    """The model whose best next token is the token itself: its logits show which ids a prompt became."""
+    chain(folder, 20.0 * np.eye(vocab, dtype=np.float32), max_position_embeddings=1024, **edit)
 
 
 def walk_table(walk: Sequence[int], vocab: int, strength: float = 20.0) -> NDArray[np.float32]:
