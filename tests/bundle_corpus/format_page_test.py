@@ -12,7 +12,7 @@ from trtmc.bundle.header import DTYPES, BundleHeader
 from trtmc.bundle.layout import ALIGNMENT, MAX_HEADER_LENGTH
 from trtmc.bundle.rules import Rule
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).absolute().parents[2]
 PAGE = (ROOT / "docs" / "bundle-format.md").read_text(encoding="utf-8")
 WRITER_ONLY = {Rule.SOURCE_CHANGED, Rule.WRITE_FAILED}
 
