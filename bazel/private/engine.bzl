@@ -1,0 +1,78 @@
+"""engine: one component of a checkpoint, compiled for the target of the current platform."""
+
+load(":providers.bzl", "CheckpointInfo", "EngineInfo", "FamilyInfo")
+
+_TYPE = "//bazel/toolchains:engine_compiler_type"
+
+def _resources(_os, _inputs):
+    return {"cpu": 2, "memory": 1500}
+
+def _impl(ctx):
+    compiler = ctx.toolchains[_TYPE].engine_compiler
+    if compiler.missing:
+        fail(compiler.missing)
+    family = ctx.attr.family[FamilyInfo]
+    checkpoint = ctx.attr.checkpoint[CheckpointInfo]
+    if ctx.attr.component not in family.components:
+        fail("{}: family {} has no component '{}'; it has {}".format(ctx.label, family.name, ctx.attr.component, ", ".join(family.components)))
+    prefix = "{}/{}".format(ctx.label.name, ctx.attr.component)
+    engine = ctx.actions.declare_file(prefix + ".engine")
+    contract = ctx.actions.declare_file(prefix + ".json")
+    report = ctx.actions.declare_file(prefix + ".report.json")
+
+    args = ctx.actions.args()
+    args.add_all(["engine", "--quiet", "--family", family.name, "--component", ctx.attr.component, "--precision", ctx.attr.precision])
+    args.add_all("--checkpoint", [checkpoint.directory], expand_directories = False)
+    args.add("--target-info", compiler.target.file)
+    if ctx.attr.max_sequence:
+        args.add("--max-sequence", ctx.attr.max_sequence)
+    args.add("--max-batch", ctx.attr.max_batch)
+    for key, value in sorted(ctx.attr.options.items()):
+        args.add("--option", "{}={}".format(key, value))
+    args.add("--out-engine", engine)
+    args.add("--out-contract", contract)
+    args.add("--out-report", report)
+    ctx.actions.run(
+        executable = family.builder,
+        arguments = [args],
+        inputs = [checkpoint.directory, compiler.target.file],
+        outputs = [engine, contract, report],
+        mnemonic = "TrtmcEngine",
+        progress_message = "Compiling engine %{{label}} ({}, {}) for {}".format(ctx.attr.component, ctx.attr.precision, compiler.target.name),
+        execution_requirements = {"requires-gpu": compiler.target.name} if compiler.needs_gpu else {},
+        resource_set = _resources,
+    )
+    return [
+        DefaultInfo(files = depset([engine, contract]), runfiles = ctx.runfiles([engine, contract])),
+        OutputGroupInfo(report = depset([report])),
+        EngineInfo(
+            checkpoint = checkpoint,
+            component = ctx.attr.component,
+            contract = contract,
+            engine = engine,
+            family = family,
+            report = report,
+            target = compiler.target,
+        ),
+    ]
+
+engine = rule(
+    implementation = _impl,
+    doc = """Compiles one component of a checkpoint with the engine compiler that the platform resolves to.
+
+```
+engine(name = "llm", checkpoint = ":checkpoint", family = ":llama", component = "llm", precision = "auto", max_sequence = 2048)
+```
+The output group `report` says how long each phase took and what memory it needed.""",
+    provides = [EngineInfo],
+    attrs = {
+        "checkpoint": attr.label(mandatory = True, providers = [CheckpointInfo], doc = "What to compile."),
+        "component": attr.string(default = "llm", doc = "Which of the family's networks."),
+        "family": attr.label(mandatory = True, providers = [FamilyInfo], doc = "The owner of the model."),
+        "max_batch": attr.int(default = 1, doc = "Sequences at once."),
+        "max_sequence": attr.int(doc = "Rows of the KV cache; 0 means the model's own limit, at most 2048."),
+        "options": attr.string_dict(doc = "Compiler options."),
+        "precision": attr.string(default = "auto", values = ["auto", "fp32", "fp16", "bf16"], doc = "Type of weights and arithmetic in the network."),
+    },
+    toolchains = [_TYPE],
+)

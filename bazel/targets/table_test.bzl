@@ -1,0 +1,63 @@
+"""Tests of the table of targets, and that a target whose compiler is missing fails in analysis with a sentence."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts", "unittest")
+load(":table.bzl", "COMPILERS", "DEFAULT_TARGET", "TARGETS", "buildable_targets", "missing_sentence", "target_info")
+
+def _every_target_is_complete_impl(ctx):
+    env = unittest.begin(ctx)
+    keys = ["arch", "compiler", "compiler_version", "compute_capability", "cuda_version", "name", "os"]
+    for name, target in TARGETS.items():
+        info = target_info(name)
+        asserts.equals(env, keys, sorted(info.keys()), name)
+        asserts.true(env, target.compiler in COMPILERS, name)
+        is_cpu = target.compiler == "openvino"
+        asserts.equals(env, is_cpu, info["cuda_version"] == None, name)
+        if name.startswith("sm_"):
+            digits = name[3:]
+            asserts.equals(env, "{}.{}".format(digits[:-1], digits[-1]), info["compute_capability"], name)
+    return unittest.end(env)
+
+_every_target_is_complete_test = unittest.make(_every_target_is_complete_impl)
+
+def _the_design_s_table_is_there_impl(ctx):
+    env = unittest.begin(ctx)
+    expected = ["cpu_x86_64", "rtx_portable", "sm_100", "sm_120", "sm_121", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90"]
+    asserts.equals(env, expected, sorted(TARGETS.keys()))
+    asserts.true(env, DEFAULT_TARGET in buildable_targets())
+    for name in ["sm_90", "sm_100"]:
+        asserts.true(env, COMPILERS[TARGETS[name].compiler].needs_gpu, name)
+    for name in ["sm_75", "sm_89", "rtx_portable"]:
+        asserts.false(env, COMPILERS[TARGETS[name].compiler].needs_gpu, name)
+    return unittest.end(env)
+
+_the_design_s_table_is_there_test = unittest.make(_the_design_s_table_is_there_impl)
+
+def _fails_with_its_sentence_impl(ctx):
+    env = analysistest.begin(ctx)
+    asserts.expect_failure(env, missing_sentence(ctx.attr.target_name))
+    return analysistest.end(env)
+
+def _failing_test(target):
+    return analysistest.make(
+        _fails_with_its_sentence_impl,
+        attrs = {"target_name": attr.string(default = target)},
+        config_settings = {"//command_line_option:platforms": [str(Label("//bazel/targets:" + target))]},
+        expect_failure = True,
+    )
+
+_sm_89_fails_test = _failing_test("sm_89")
+_sm_90_fails_test = _failing_test("sm_90")
+_rtx_portable_fails_test = _failing_test("rtx_portable")
+
+def table_test_suite(name):
+    """All tests of this file.
+
+    Args:
+      name: name of the suite.
+    """
+    unittest.suite(name + "_data", _every_target_is_complete_test, _the_design_s_table_is_there_test)
+    engine = "//bazel/private/testdata:engine"
+    _sm_89_fails_test(name = name + "_sm_89", target_under_test = engine)
+    _sm_90_fails_test(name = name + "_sm_90", target_under_test = engine)
+    _rtx_portable_fails_test(name = name + "_rtx_portable", target_under_test = engine)
+    native.test_suite(name = name, tests = [":" + name + "_data", ":" + name + "_sm_89", ":" + name + "_sm_90", ":" + name + "_rtx_portable"])
