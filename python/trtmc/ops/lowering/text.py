@@ -1,15 +1,16 @@
-"""A stable text form of any finished INetworkDefinition: what was built, line by line, for golden tests and for reading.
+"""A stable text form of any finished INetworkDefinition, for golden tests and for reading.
 
-Tensors are numbered in order of creation, so the text does not depend on addresses or on TensorRT's own naming.
-Constants show type, shape and a hash of their bytes. One layer a line:
+Tensors are numbered in order of creation, so the text does not depend on addresses or on TensorRT's own naming. Constants
+show type, shape and a hash of their bytes. One layer a line:
 
-    %7 = MATRIX_MULTIPLY(%5, %6) op0=NONE op1=TRANSPOSE : float16[batch,sequence,48]  # model.layers.0.mlp.up_proj/matmul
+    %7 = MATRIX_MULTIPLY(%5, %6) op0=NONE op1=TRANSPOSE : float16[?,?,48]  # model.layers.0.mlp.up_proj/matmul
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from trtmc.ops.lowering.api import FROM_TRT, trt
@@ -77,10 +78,8 @@ def _shuffle(layer: Any) -> dict[str, Any]:
         order = tuple(value)[:rank]
         if order != tuple(range(rank)):
             details[key] = _plain(order)
-    try:
+    with suppress(TypeError, ValueError):  # never set: TensorRT gives None, or a size that has no length
         details["dims"] = _plain(tuple(layer.reshape_dims))
-    except (TypeError, ValueError):  # never set: TensorRT gives None, or a size that has no length
-        pass
     return details
 
 

@@ -1,0 +1,1 @@
+"""A family that exists only in a test; `toy` is the folder that the test adds."""
