@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from trtmc.checkpoints import convert_gguf
+from trtmc.checkpoints.gguf import convert_gguf
 from trtmc.cli.checkpoint_command import admit
 from trtmc.cli.console import Console
 from trtmc.core.admission import checkpoint_files
