@@ -23,14 +23,14 @@ from trtmc.compilers.openvino.patterns.simplify import simplify
 from trtmc.core.contract import Contract, TensorSpec
 from trtmc.core.dtype import DType
 from trtmc.core.errors import InternalError, UsageError
+from trtmc.core.report import Report
 
 
 class OpenVinoEngine(CompiledEngine):
-    """Text and blob; the blob's bytes are read from the network's constants while writing."""
+    """Text and blob; the blob's bytes are read from the network's constants while writing, and keep its source alive."""
 
-    def __init__(self, contract: Contract, source: NetworkSource, model: Model, text: bytes) -> None:
-        super().__init__(contract, source.report)
-        self._source = source  # owns the memory that the blob points to
+    def __init__(self, contract: Contract, report: Report, model: Model, text: bytes) -> None:
+        super().__init__(contract, report)
         self._blob = model.blob
         self._text = text
 
@@ -44,7 +44,7 @@ class OpenVinoEngine(CompiledEngine):
         return EngineLayout(len(self._text), self._blob.length).length
 
     def chunks(self) -> Iterator[memoryview]:
-        yield from engine_chunks(self._text, self._blob)  # a generator of this object, so the source outlives it
+        return engine_chunks(self._text, self._blob)
 
 
 class OpenVinoCompiler(Compiler):
@@ -59,7 +59,7 @@ class OpenVinoCompiler(Compiler):
     def compile(self, source: NetworkSource, options: CompileOptions) -> OpenVinoEngine:
         chosen, report = self.chosen(options), source.report
         with report.phase("read"):
-            graph = read_network(source.network)
+            graph = read_network(source.network, source)
             layers = graph.counts()
             state = cache_links(graph)
             _compare_state(state, source.contract)
@@ -79,7 +79,7 @@ class OpenVinoCompiler(Compiler):
         facts = {"compiler": self.name, "kernels": kernels, "network_layers": layers, "operations": model.counts()}
         report.facts.update(facts, engine_bytes=EngineLayout(len(text), model.blob.length).length)
         contract = _final_contract(source.contract, state, {**facts, "compute": chosen["compute"]})
-        return OpenVinoEngine(contract, source, model, text)
+        return OpenVinoEngine(contract, report, model, text)
 
 
 def cache_links(graph: Graph) -> dict[str, str]:

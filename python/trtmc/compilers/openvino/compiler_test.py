@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +93,15 @@ def test_writing_streams_the_announced_bytes_and_leaves_nothing_behind_on_failur
     assert sorted(p.name for p in tmp_path.iterdir()) == ["llm.engine", "taken"]
 
 
+def test_the_bytes_outlive_everything_else() -> None:
+    """Views of the weights are all that is left of a network here; its own memory must still be there."""
+    expected = b"".join(bytes(chunk) for chunk in compile_network(DECODER).chunks())
+    views = list(compile_network(DECODER).chunks())
+    gc.collect()
+    np.full(1_000_000, 85, np.uint8)
+    assert b"".join(views) == expected
+
+
 PROGRAM = """
 import hashlib
 from trtmc.compilers.openvino.testing import compile_network
@@ -108,16 +119,29 @@ def test_the_same_bytes_in_any_process_and_folder(tmp_path: Path) -> None:
     for seed in ("0", "1", "2"):
         folder = tmp_path / seed
         folder.mkdir()
-        environment = {
-            **os.environ,
-            "PYTHONHASHSEED": seed,
-            "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path),
-        }
+        path = os.pathsep.join(str(Path(p).absolute()) for p in sys.path)
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM], cwd=folder, env=environment, capture_output=True, text=True, check=True
         )
         results.add(done.stdout)
     assert len(results) == 1
+
+
+@pytest.mark.parametrize("kernels", ["trtmc", "openvino"])
+def test_compiling_and_streaming_copies_no_weights(kernels: str) -> None:
+    """64 MB of constants pass through with less than 4 MB of new memory, Python's and numpy's taken together."""
+    network = TestNetwork()
+    TinyDecoder(DecoderShape(vocab=1_400_000))(network)
+    source, size = network.source(), 0
+    tracemalloc.start()
+    engine = OpenVinoCompiler().compile(source, CompileOptions(TARGET, {"kernels": kernels}))
+    for chunk in engine.chunks():
+        size += len(chunk)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert size == engine.length > 64_000_000
+    assert peak < 4_000_000
 
 
 def test_no_path_of_the_machine_gets_into_an_engine() -> None:

@@ -50,6 +50,11 @@ class TestNetwork:
         weights = trt.Weights(kind, array.ctypes.data, int(np.prod(shape)))
         return self.trt.add_constant(shape, weights).get_output(0)
 
+    def keep(self, array: np.ndarray) -> np.ndarray:
+        """Holds the memory of weights that are handed straight to a layer."""
+        self._keep.append(array)
+        return array
+
     def output(self, name: str, layer: Any, index: int = 0) -> None:
         """Marks a layer's output (or a tensor) under a name."""
         tensor = layer if isinstance(layer, trt.ITensor) else layer.get_output(index)

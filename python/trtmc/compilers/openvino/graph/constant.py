@@ -18,7 +18,7 @@ from trtmc.core.dtype import COMPUTE_DTYPES, DType
 INTEGER_DTYPES = (DType.I64, DType.I32, DType.I8, DType.U8)
 """Types that hold indices and counts."""
 
-_OF_NUMPY = {
+NUMPY_DTYPES = {
     np.dtype(np.float32): DType.F32,
     np.dtype(np.float16): DType.F16,
     np.dtype(np.int64): DType.I64,
@@ -27,6 +27,7 @@ _OF_NUMPY = {
     np.dtype(np.uint8): DType.U8,
     np.dtype(np.bool_): DType.BOOL,
 }
+"""The element type of a plain numpy array."""
 
 
 def storage_bytes(dtype: DType, count: int) -> int:
@@ -54,7 +55,7 @@ class ConstantData:
         """Wraps a numpy array of a plain type; copies only if it is not contiguous."""
         array = np.asarray(array)
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        return cls(_OF_NUMPY[array.dtype], tuple(array.shape), flat)
+        return cls(NUMPY_DTYPES[array.dtype], tuple(array.shape), flat)
 
     @cached_property
     def address(self) -> int:

@@ -1,7 +1,7 @@
 """Finished `INetworkDefinition` -> `Graph`. The only module that touches TensorRT objects.
 
-Copies names, types, shapes, attributes and, for constants, a view of the memory that the network itself points to:
-whoever made the network keeps that memory alive. Knows which attributes a layer kind has, not what they mean.
+Copies names, types, shapes, attributes and, for constants, a view of the memory that the network itself points to.
+Every such view holds on to the `owner` of that memory. Knows which attributes a layer kind has, not what they mean.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorrt_rtx as trt
 
-from trtmc.compilers.openvino.graph.constant import ConstantData, storage_bytes
+from trtmc.compilers.openvino.graph.constant import NUMPY_DTYPES, ConstantData, storage_bytes
 from trtmc.compilers.openvino.graph.graph import Graph, Node, Tensor
 from trtmc.core.dtype import DType
 from trtmc.core.errors import BadInput, InternalError, Unsupported
@@ -40,21 +40,64 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "ATTENTION_OUTPUT": (),
     "CAST": ("to_type",),
     "CONCATENATION": ("axis",),
+    "CONVOLUTION": (
+        "num_output_maps",
+        "num_groups",
+        "kernel_size_nd",
+        "stride_nd",
+        "dilation_nd",
+        "pre_padding",
+        "post_padding",
+        "padding_mode",
+    ),
     "CUMULATIVE": ("op", "exclusive", "reverse"),
+    "DECONVOLUTION": (
+        "num_output_maps",
+        "num_groups",
+        "kernel_size_nd",
+        "stride_nd",
+        "dilation_nd",
+        "pre_padding",
+        "post_padding",
+        "padding_mode",
+    ),
     "DEQUANTIZE": ("axis", "to_type", "block_shape"),
     "EINSUM": ("equation",),
     "ELEMENTWISE": ("op",),
     "FILL": ("operation", "shape", "alpha", "beta", "is_alpha_beta_int64", "to_type"),
     "GATHER": ("axis", "mode", "num_elementwise_dims"),
+    "GRID_SAMPLE": ("align_corners", "interpolation_mode", "sample_mode"),
     "KV_CACHE_UPDATE": ("cache_mode", "update_form"),
+    "LRN": ("alpha", "beta", "k", "window_size"),
     "MATRIX_MULTIPLY": ("op0", "op1"),
     "NON_ZERO": ("indices_type",),
     "NORMALIZATION": ("axes", "epsilon", "num_groups", "is_v2"),
     "ONE_HOT": ("axis",),
+    "PADDING": ("pre_padding_nd", "post_padding_nd"),
+    "POOLING": (
+        "window_size_nd",
+        "stride_nd",
+        "pre_padding",
+        "post_padding",
+        "padding_mode",
+        "average_count_excludes_padding",
+        "blend_factor",
+    ),
     "QUANTIZE": ("axis", "to_type", "block_shape"),
     "REDUCE": ("op", "axes", "keep_dims"),
+    "RESIZE": (
+        "resize_mode",
+        "shape",
+        "scales",
+        "coordinate_transformation",
+        "selector_for_single_pixel",
+        "nearest_rounding",
+        "cubic_coeff",
+        "exclude_outside",
+    ),
     "REVERSE_SEQUENCE": ("batch_axis", "sequence_axis"),
     "ROTARY_EMBEDDING": ("interleaved", "rotary_embedding_dim"),
+    "SCALE": ("mode", "channel_axis"),
     "SCATTER": ("axis", "mode"),
     "SHUFFLE": ("first_transpose", "reshape_dims", "second_transpose", "zero_is_placeholder"),
     "SLICE": ("start", "shape", "stride", "mode", "axes"),
@@ -70,15 +113,28 @@ ATTENTION = (
     "key_value_form",
     "num_ranks",
 )
-_CLASS_NAMES = {"KV_CACHE_UPDATE": "KVCacheUpdate", "ELEMENTWISE": "ElementWise", "TOPK": "TopK", "SOFTMAX": "SoftMax"}
+EMBEDDED: dict[str, tuple[str, ...]] = {
+    "CONVOLUTION": ("kernel", "bias"),
+    "DECONVOLUTION": ("kernel", "bias"),
+    "SCALE": ("shift", "scale", "power"),
+}
+"""Weights that live inside a layer: read as constants, at input 1 and after, unless an input is there already."""
+_CLASS_NAMES = {
+    "ELEMENTWISE": "ElementWise",
+    "KV_CACHE_UPDATE": "KVCacheUpdate",
+    "LRN": "LRN",
+    "PARAMETRIC_RELU": "ParametricReLU",
+    "SOFTMAX": "SoftMax",
+    "TOPK": "TopK",
+}
 _BITMASKS = {"axes"}
 _MASKED_KINDS = {"REDUCE", "SOFTMAX", "TOPK", "NORMALIZATION"}
 
 
-def read_network(network: trt.INetworkDefinition) -> Graph:
-    """Reads a finished network; refuses a dtype or a rank it can't represent by the layer's name."""
+def read_network(network: trt.INetworkDefinition, owner: object = None) -> Graph:
+    """Reads a finished network; `owner` keeps the memory of its constants alive, and every view of them keeps `owner`."""
     graph = Graph()
-    reader = _Reader(graph)
+    reader = _Reader(graph, owner)
     graph.inputs = [reader.tensor(network.get_input(i)) for i in range(network.num_inputs)]
     for i in range(network.num_layers):
         reader.layer(network.get_layer(i))
@@ -94,8 +150,9 @@ def read_network(network: trt.INetworkDefinition) -> Graph:
 class _Reader:
     """Tensor wrappers of the bindings have no stable identity, so tensors are told apart by name."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, owner: object) -> None:
         self._graph = graph
+        self._owner = owner
         self._tensors: dict[str, Tensor] = {}
 
     def tensor(self, source: trt.ITensor, where: str = "the network") -> Tensor:
@@ -133,16 +190,16 @@ class _Reader:
         else:
             inputs = [layer.get_input(i) for i in range(layer.num_inputs)]
             attributes = {key: self._attribute(layer, kind, key) for key in ATTRIBUTES.get(kind, ())}
-        if kind == "ACTIVATION":
+        if kind in ("ACTIVATION", "POOLING"):
             attributes["type"] = layer.type.name  # this class's own `type`
         outputs = [layer.get_output(i) for i in range(layer.num_outputs)]
         node = Node(
             kind,
             name,
-            [None if t is None else self.tensor(t, where) for t in inputs],
+            self._with_embedded(layer, kind, [None if t is None else self.tensor(t, where) for t in inputs]),
             [self.tensor(t, where) for t in outputs if t is not None],
             attributes,
-            _constant(layer, outputs[0]) if kind == "CONSTANT" else None,
+            self._constant(layer, outputs[0]) if kind == "CONSTANT" else None,
         )
         for tensor in node.outputs:
             if tensor.producer is not None:
@@ -153,6 +210,14 @@ class _Reader:
                 )
         self._graph.add(node)
 
+    def _with_embedded(self, layer: Any, kind: str, inputs: list[Tensor | None]) -> list[Tensor | None]:
+        for index, key in enumerate(EMBEDDED.get(kind, ()), start=1):
+            inputs += [None] * (index + 1 - len(inputs))
+            if inputs[index] is None:
+                data = self._weights(getattr(layer, key), layer.name)
+                inputs[index] = self._graph.constant(f"{layer.name}/{key}", data) if data is not None else None
+        return inputs
+
     @staticmethod
     def _attribute(layer: trt.ILayer, kind: str, key: str) -> Any:
         try:
@@ -162,6 +227,23 @@ class _Reader:
         if key in _BITMASKS and kind in _MASKED_KINDS and isinstance(value, int):
             return tuple(i for i in range(32) if value >> i & 1)
         return value
+
+    def _constant(self, layer: Any, output: trt.ITensor) -> ConstantData:
+        data = self._weights(layer.weights, layer.name)
+        raw = data.raw if data is not None else np.zeros(0, np.uint8)
+        return ConstantData(DTYPES[output.dtype], tuple(layer.shape), raw)
+
+    def _weights(self, weights: Any, layer: str) -> ConstantData | None:
+        """A `trt.Weights` as a flat constant, None if it is empty."""
+        if weights is None or weights.size == 0:
+            return None
+        if isinstance(weights, np.ndarray):
+            dtype, pointer = NUMPY_DTYPES[weights.dtype], weights.ctypes.data
+        else:
+            dtype, pointer = DTYPES[weights.dtype], _opaque_pointer(weights, layer)
+        buffer = (ctypes.c_uint8 * storage_bytes(dtype, weights.size)).from_address(pointer)
+        buffer.owner = self._owner  # the array's base is this buffer, so a view of the bytes keeps them valid
+        return ConstantData(dtype, (weights.size,), np.frombuffer(buffer, np.uint8))
 
     def check(self) -> None:
         """Every tensor that is read must come from a layer or be an input."""
@@ -182,16 +264,8 @@ def _plain(value: Any) -> Any:
     return name if isinstance(name, str) else value
 
 
-def _constant(layer: Any, output: trt.ITensor) -> ConstantData:
-    dtype, shape = DTYPES[output.dtype], tuple(layer.shape)
-    weights = layer.weights
-    if isinstance(weights, np.ndarray):
-        return ConstantData(dtype, shape, weights.reshape(-1).view(np.uint8))
-    return ConstantData(dtype, shape, _opaque_bytes(weights, dtype, layer.name))
-
-
-def _opaque_bytes(weights: Any, dtype: DType, layer: str) -> np.ndarray:
-    """The memory behind a `trt.Weights` of a type that numpy lacks (bf16, int4, ...).
+def _opaque_pointer(weights: Any, layer: str) -> int:
+    """The address behind a `trt.Weights` of a type that numpy lacks (bf16, int4, ...).
 
     The bindings give no pointer, so the C struct {int32 type; const void* values; int64 count} that the pybind11 object
     holds is read, and its type and count are compared with what the bindings say before the pointer is believed.
@@ -208,5 +282,4 @@ def _opaque_bytes(weights: Any, dtype: DType, layer: str) -> np.ndarray:
             f"constant '{layer}': unexpected layout of the TensorRT bindings' Weights object; expected type "
             f"{int(weights.dtype)} and {weights.size} elements, found {kind} and {count}",
         )
-    buffer = (ctypes.c_uint8 * storage_bytes(dtype, count)).from_address(pointer)
-    return np.frombuffer(buffer, np.uint8)
+    return pointer

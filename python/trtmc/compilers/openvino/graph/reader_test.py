@@ -32,7 +32,7 @@ def test_constants_alias_the_memory_that_the_network_points_to(array: np.ndarray
     (node,) = read_network(net.trt)
     assert node.constant is not None
     assert (node.constant.dtype, node.constant.shape) == (dtype, (2, 3))
-    assert node.constant.address == array.ctypes.data
+    assert node.constant.address == array.ctypes.data, "a copy"
     assert node.constant.raw.tobytes() == array.tobytes()
 
 

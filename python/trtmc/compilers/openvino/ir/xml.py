@@ -52,8 +52,13 @@ def _document(model: Model) -> Iterator[str]:
     yield "</edges>\n<rt_info/>\n</net>\n"
 
 
+def _printable(name: str) -> str:
+    """Control characters can't stand in XML at all; layer names of foreign networks may hold any."""
+    return "".join(c if c.isprintable() else "?" for c in name)
+
+
 def _layer(layer: Layer) -> Iterator[str]:
-    yield f'<layer id="{layer.id}" name={quoteattr(layer.name)} type="{layer.type}" version="{layer.version}">\n'
+    yield f'<layer id="{layer.id}" name={quoteattr(_printable(layer.name))} type="{layer.type}" version="{layer.version}">\n'
     if layer.attributes:
         data = " ".join(f"{key}={quoteattr(attribute_text(value))}" for key, value in layer.attributes.items())
         yield f"<data {data}/>\n"

@@ -82,6 +82,12 @@ def test_names_are_escaped_and_unique() -> None:
     assert b"name='a&lt;\"b\"'" in to_xml(model)
 
 
+def test_control_characters_in_names_are_replaced() -> None:
+    model = Model()
+    model.add("Relu", [], [ElementType.F32], name="a\x01b\nc")
+    assert b'name="a?b?c"' in to_xml(model)
+
+
 def test_openvino_reads_it_back() -> None:
     openvino = pytest.importorskip("openvino")
     model = _sum_model()

@@ -146,6 +146,13 @@ def cast(low: Lowering, node: Node) -> None:
     low.put(node.output, low.ops.convert(x, operand_type(target)))
 
 
+def parametric_relu(low: Lowering, node: Node) -> None:
+    """x where it is not negative, else x times the slopes."""
+    x, slopes = low.args(node)
+    negative = low.ops.compare("Less", x, low.ops.f32(0.0))
+    low.put(node.output, low.ops.select(negative, low.ops.multiply(x, slopes), x))
+
+
 def identity(low: Lowering, node: Node) -> None:
     """IDENTITY passes its input on; with another output type it converts."""
     cast(low, node)
@@ -156,6 +163,7 @@ RULES: dict[str, Rule] = {
     "ELEMENTWISE": elementwise,
     "ACTIVATION": activation,
     "SELECT": select,
+    "PARAMETRIC_RELU": parametric_relu,
     "CAST": cast,
     "IDENTITY": identity,
 }

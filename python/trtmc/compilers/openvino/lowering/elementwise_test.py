@@ -196,3 +196,11 @@ def test_half_precision_in_and_out_keeps_its_type() -> None:
     y = run(define, x=np.array([0.1, 2.0], np.float16))["y"]
     assert y.dtype == np.float16
     assert y.tolist() == [np.float16(0.2), 4.0]
+
+
+def test_parametric_relu() -> None:
+    def define(net: TestNetwork) -> None:
+        slopes = net.const(np.array([[0.5, 0.25, 2.0, 1.0]], np.float32))
+        net.output("y", net.trt.add_parametric_relu(net.input("x", DType.F32, (-1, 4)), slopes))
+
+    assert run(define, x=np.array([[-2, -4, 3, 0]], np.float32))["y"].tolist() == [[-1, -1, 3, 0]]

@@ -86,10 +86,18 @@ def fill(low: Lowering, node: Node) -> None:
     low.put(node.output, value)
 
 
+def reverse_sequence(low: Lowering, node: Node) -> None:
+    """The first lengths[b] elements of each sequence in reverse, the rest as they are."""
+    x, lengths = low.args(node)
+    attributes = {"batch_axis": node.attributes["batch_axis"], "seq_axis": node.attributes["sequence_axis"]}
+    low.put(node.output, low.model.add("ReverseSequence", [x, lengths], [x.type], attributes).value())
+
+
 RULES: dict[str, Rule] = {
     "GATHER": gather,
     "SCATTER": scatter,
     "ONE_HOT": one_hot,
     "NON_ZERO": non_zero,
     "FILL": fill,
+    "REVERSE_SEQUENCE": reverse_sequence,
 }

@@ -108,3 +108,13 @@ def test_random_fill_is_refused_by_name() -> None:
     with pytest.raises(Unsupported, match=r"'noise' \(FILL\): fill operation RANDOM_UNIFORM") as caught:
         run(define)
     assert caught.value.code == "network.unsupported_layer"
+
+
+def test_reverse_sequence() -> None:
+    def define(net: TestNetwork) -> None:
+        layer = net.trt.add_reverse_sequence(net.input("x", DType.F32, (-1, 3, 4)), net.input("n", DType.I32, (-1,)))
+        layer.batch_axis, layer.sequence_axis = 0, 1
+        net.output("y", layer)
+
+    y = run(define, x=X, n=np.array([2, 3], np.int32))["y"]
+    np.testing.assert_array_equal(y, np.stack([X[0, [1, 0, 2]], X[1, ::-1]]))

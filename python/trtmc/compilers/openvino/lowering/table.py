@@ -16,6 +16,7 @@ from trtmc.compilers.openvino.lowering import (
     quantization,
     reductions,
     shapes,
+    spatial,
 )
 from trtmc.compilers.openvino.lowering.context import STORAGE_TYPES, Lowering, Rule
 from trtmc.core.dtype import COMPUTE_DTYPES
@@ -31,27 +32,17 @@ REFUSED = {
     "CONDITION": "conditionals",
     "CONDITIONAL_INPUT": "conditionals",
     "CONDITIONAL_OUTPUT": "conditionals",
-    "CONVOLUTION": "convolutions",
-    "DECONVOLUTION": "convolutions",
     "DIST_COLLECTIVE": "collectives of several devices",
     "DYNAMIC_QUANTIZE": "quantization at run time",
-    "GRID_SAMPLE": "grid sampling",
     "ITERATOR": "loops",
     "LOOP_OUTPUT": "loops",
-    "LRN": "local response normalization",
     "MOE": "mixtures of experts",
     "NMS": "non-maximum suppression",
-    "PADDING": "padding",
-    "PARAMETRIC_RELU": "parametric ReLU",
     "PLUGIN": "plugins",
     "PLUGIN_V2": "plugins",
     "PLUGIN_V3": "plugins",
-    "POOLING": "pooling",
     "RAGGED_SOFTMAX": "ragged softmax",
     "RECURRENCE": "loops",
-    "RESIZE": "resizing",
-    "REVERSE_SEQUENCE": "reversed sequences",
-    "SCALE": "scaling by channel",
     "TRIP_LIMIT": "loops",
 }
 """Kinds that this version knows and does not lower, with what they stand for."""
@@ -64,6 +55,7 @@ RULES: dict[str, Rule] = {
     **linear.RULES,
     **reductions.RULES,
     **attention.RULES,
+    **spatial.RULES,
     **quantization.RULES,
     **own.RULES,
 }
