@@ -243,8 +243,10 @@ Contract table_contract(std::int64_t vocab, const TableLimits& limits) {
                {"v_out_0", DType::kFloat32, cache}};
   c.state = {{"k_cache_0", "k_out_0"}, {"v_cache_0", "v_out_0"}};
   const std::int64_t b = limits.max_batch, t = limits.max_chunk;
-  c.profiles = {{"context", {{"batch", {1, b, b}}, {"sequence", {1, t, t}}, {"rows", {1, b, b * t}}}},
-                {"generation", {{"batch", {1, b, b}}, {"sequence", {1, 1, 1}}, {"rows", {1, b, b}}}}};
+  const DimRange batch = {1, b, b};
+  c.profiles = {
+      {"context", {{"batch", batch}, {"sequence", {1, t, t}}, {"rows", {1, b, b * t}}}},
+      {"generation", {{"batch", batch}, {"sequence", {1, 1, 1}}, {"rows", {1, b, b}}}}};
   c.limits = {limits.max_batch, limits.max_sequence};
   return c;
 }
