@@ -13,7 +13,7 @@ from trtmc.e2e.goldens import load_golden
 from trtmc.e2e.manifest import CheckpointKind, load_manifest
 from trtmc.e2e.tiny import seeded_values, tensor_shapes
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).absolute().parents[2]
 TINY = [
     path
     for path in sorted(ROOT.glob("families/*/e2e/*.toml"))

@@ -6,22 +6,13 @@ and ``trtmc.e2e.goldens``; imports nothing of the builder or the runtime, so tha
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import safe_open
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trtmc.e2e.goldens import GoldenTurn, LogitRow, make_row
-
-
-def config_sha256(folder: Path) -> str:
-    """Hash of config.json's meaning (canonical JSON)."""
-    values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return hashlib.sha256(json.dumps(values, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 class Oracle:
@@ -109,20 +100,3 @@ def pick_rows(prompt_length: int, last: int, count: int) -> list[int]:
     wanted = [prompt_length - 1, last, 0, prompt_length // 2, prompt_length + 15, prompt_length + 40]
     unique = list(dict.fromkeys(row for row in wanted if 0 <= row <= last))
     return sorted(unique[:count])
-
-
-def weights_sha256(folder: Path) -> str:
-    """Hash of what the weight files hold (names, dtypes, shapes, bytes), whatever the order or the shards."""
-    digest = hashlib.sha256()
-    tensors: dict[str, tuple[Path, str]] = {}
-    for path in sorted(folder.glob("*.safetensors")):
-        with safe_open(path, framework="numpy") as file:
-            for name in file.keys():  # noqa: SIM118 (safe_open is no dict)
-                tensors[name] = (path, file.get_slice(name).get_dtype())
-    for name in sorted(tensors):
-        path, dtype = tensors[name]
-        with safe_open(path, framework="pt") as file:
-            tensor = file.get_tensor(name).contiguous()
-        digest.update(f"{name} {dtype} {list(tensor.shape)}\n".encode())
-        digest.update(tensor.flatten().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()

@@ -1,0 +1,51 @@
+"""family_conformance_test: the one line by which a family's manifest becomes a test of the whole product.
+
+    load("//python/trtmc/e2e:defs.bzl", "family_conformance_test")
+
+    family_conformance_test(
+        name = "tiny_llama_biases",
+        family = "//families/llama",
+        manifest = "tiny_llama_biases.toml",
+        golden = "goldens/tiny_llama_biases.json",
+    )
+"""
+
+load("//bazel/testing:defs.bzl", "trtmc_py_test")
+
+_SUITE = "//python/trtmc/e2e:family_conformance_test.py"
+_RUNTIME_ROOT = "//cc:runtime_root"
+
+def family_conformance_test(name, family, manifest, golden, checkpoint = None, runtime = True, **kwargs):
+    """Builds the manifest's bundles in every precision and holds them to the oracle and to themselves.
+
+    Greedy ids and logits against the golden file; a prompt in one go, id by id and in chunks; a second turn that reuses
+    the cache; reset; reload; batches; the same bytes from two builds.
+
+    Args:
+      name: target name.
+      family: the family under test.
+      manifest: the E2E manifest (TOML).
+      golden: the golden file that the manifest names.
+      checkpoint: the checkpoint target, for manifests whose checkpoint is not generated.
+      runtime: whether the C++ runtime answers too, beside the Python reference session.
+      **kwargs: passed to trtmc_py_test.
+    """
+    env = {"TRTMC_E2E_MANIFEST": "$(rootpath {})".format(manifest)}
+    data = [manifest, golden]
+    deps = [family, "//python/trtmc/e2e"]
+    if checkpoint:
+        env["TRTMC_E2E_CHECKPOINT"] = "$(rootpath {})".format(checkpoint)
+        data.append(checkpoint)
+    if runtime:
+        env["TRTMC_RUNTIME_ROOT"] = "$(rootpath {})".format(_RUNTIME_ROOT)
+        data.append(_RUNTIME_ROOT)
+        deps.append("//cc/python:runtime")
+    trtmc_py_test(
+        name = name,
+        srcs = [_SUITE],
+        data = data,
+        env = env,
+        tier = "cpu",
+        deps = deps,
+        **kwargs
+    )
