@@ -132,7 +132,9 @@ def setup_llama_cpp(checkpoint: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(source / "gguf-py")}
 
     def to_f16(draft: Path) -> None:
-        run([str(python), convert_script, str(checkpoint), "--outtype", "f16", "--outfile", str(draft)], env=environment)
+        run(
+            [str(python), convert_script, str(checkpoint), "--outtype", "f16", "--outfile", str(draft)], env=environment
+        )
 
     f16 = once(models / "f16.gguf", to_f16)
     quantize = str(build / "bin" / "llama-quantize")
