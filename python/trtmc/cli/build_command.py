@@ -26,7 +26,7 @@ from trtmc.core.target import TargetInfo, named_target
 @click.option("--family", help="Family that owns the model. Default: the one that knows its model_type.")
 @click.option("--target", help="Target by name. Default: cpu_x86_64.")
 @click.option(
-    "--target-info", type=shared.FILE, help="target.json, for a target that this machine doesn't know by name."
+    "--target-info", type=shared.FILE, help="target.json of a target, instead of its name."
 )
 @shared.limits
 @click.option(

@@ -128,7 +128,7 @@ def test_progress_goes_to_stderr(run: Run, model: Path, tmp_path: Path) -> None:
         (("MODEL", "-o", "X", "--option", "kernels"), 2, "cli.key_value", "must look like KEY=VALUE"),
         (("MODEL", "-o", "X", "--option", "a=1", "--option", "a=2"), 2, "cli.key_value", "names 'a' twice"),
         (("MODEL", "-o", "X", "--option", "speed=9"), 2, "compiler.option", "no option 'speed'"),
-        (("MODEL", "-o", "X", "--target", "sm_89"), 2, "target.unknown", "--target-info"),
+        (("MODEL", "-o", "X", "--target", "sm_1"), 2, "target.unknown", "known are cpu_x86_64"),
         (("MODEL", "-o", "X", "--family", "gpt9"), 2, "family.unknown", "known are"),
         (("MODEL", "-o", "X", "--max-sequence", "9999"), 2, "limits.max_sequence", "256"),
         (("MODEL", "-o", "/nonexistent/x.bundle"), 2, "output.folder", "/nonexistent"),
