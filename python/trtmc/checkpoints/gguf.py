@@ -10,15 +10,14 @@ Example:
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from gguf import GGUFReader
 
-from trtmc.checkpoints.gguf_text import JsonValue, Vocabulary
+from trtmc.checkpoints.files import JsonValue, filled_folder, write_json
+from trtmc.checkpoints.gguf_text import Vocabulary
 from trtmc.checkpoints.gguf_weights import MappedTensor, map_tensors
 from trtmc.checkpoints.safetensors_writer import SafetensorsWriter, TensorDecl
 from trtmc.core.errors import BadInput, Unsupported
@@ -49,18 +48,8 @@ def convert_gguf(src: Path, out: Path, dtype: str = "float16") -> None:
     if dtype not in _DTYPES:
         raise BadInput("checkpoint.dtype", f"dtype '{dtype}' is not one of {', '.join(sorted(_DTYPES))}")
     reader = _open(src)
-    existed = out.exists()
-    if existed and any(out.iterdir()):
-        raise BadInput("checkpoint.output_exists", f"{out} is not empty; choose another folder")
-    out.mkdir(parents=True, exist_ok=True)
-    try:
-        _convert(src, reader, out, dtype)
-    except BaseException:
-        for path in out.iterdir():
-            path.unlink()
-        if not existed:
-            shutil.rmtree(out)
-        raise
+    with filled_folder(out) as scratch:
+        _convert(src, reader, scratch, dtype)
 
 
 def _open(src: Path) -> GGUFReader:
@@ -148,9 +137,3 @@ def _float(src: Path, values: Mapping[str, object], key: str, default: float | N
     if not isinstance(value, float) or not value > 0:
         raise BadInput("checkpoint.gguf", f"{src}: 'llama.{key}' is {value!r}, expected a positive number")
     return float(str(np.float32(value)))  # GGUF stores float32: the shortest decimal is what its author wrote
-
-
-def write_json(path: Path, value: JsonValue, compact: bool = False) -> None:
-    """Writes `value` as UTF-8 JSON with a final newline; the same value gives the same bytes."""
-    style = {"separators": (",", ":")} if compact else {"indent": 2, "sort_keys": True}
-    path.write_text(json.dumps(value, ensure_ascii=False, **style) + "\n", encoding="utf-8")

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
+from trtmc.checkpoints.files import JsonValue
 from trtmc.core.errors import BadInput, Unsupported
-
-JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
 
 class TokenKind(IntEnum):
