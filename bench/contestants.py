@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.peers_setup import bench_dir
 
-PEERS = Path(__file__).resolve().parent / "peers"
+PEERS = Path(__file__).absolute().parent / "peers"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).absolute().parent
 TORCH = "torch==2.13.0"
 TRANSFORMERS = "transformers==5.24.0"
 LLAMA_CPP_SDIST = "llama-cpp-python==0.3.36"

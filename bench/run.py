@@ -26,7 +26,7 @@ from bench.contestants import Contestant, ours, peers
 from bench.peers_setup import bench_dir, read_status
 from bench.report import Row, markdown
 
-REPO = Path(__file__).resolve().parents[1]
+REPO = Path(__file__).absolute().parents[1]
 PROMPTS = REPO / "bench" / "prompts.json"
 
 
