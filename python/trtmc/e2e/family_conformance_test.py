@@ -41,13 +41,13 @@ def manifests() -> list[Manifest]:
     return [manifest for manifest in found if manifest.checkpoint.kind is CheckpointKind.TINY or GIVEN]
 
 
-def runners(manifest: Manifest) -> list[str]:
-    """The Python session is for small models; a real one needs the runtime."""
-    python = ["python"] if manifest.checkpoint.kind is CheckpointKind.TINY else []
+def runners(manifest: Manifest, compute: str = "") -> list[str]:
+    """The Python session is for small models and the bundle's own arithmetic; all else needs the runtime."""
+    python = ["python"] if manifest.checkpoint.kind is CheckpointKind.TINY and not compute else []
     return python + (["runtime"] if RUNTIME else [])
 
 
-CASES = [(m, p.name, r) for m in manifests() for p in m.precisions for r in runners(m)]
+CASES = [(m, p.name, r) for m in manifests() for p in m.precisions for r in runners(m, p.compute)]
 IDS = [f"{manifest.name}-{precision}-{runner}" for manifest, precision, runner in CASES]
 
 
@@ -79,9 +79,12 @@ def bundle(path: Path, precision: str, *arguments: str) -> Path:
 def subject(path: Path, precision: str, runner: str) -> Subject:
     """What the checks run on, loaded once."""
     manifest = load_manifest(path)
-    file = bundle(path, precision)
-    loaded = ReferenceRunner(file) if runner == "python" else RuntimeRunner(file, Path(str(RUNTIME)).resolve())
-    return Subject(manifest, load_golden(manifest.golden), manifest.precision(precision), loaded)
+    spec = manifest.precision(precision)
+    file = bundle(path, spec.build_precision)
+    if runner == "python":
+        return Subject(manifest, load_golden(manifest.golden), spec, ReferenceRunner(file))
+    loaded = RuntimeRunner(file, Path(str(RUNTIME)).resolve(), compute=spec.compute)
+    return Subject(manifest, load_golden(manifest.golden), spec, loaded)
 
 
 def failures(metrics: list[Metric]) -> list[str]:
@@ -119,7 +122,7 @@ def test_evidence_is_written() -> None:
     folder = Path(os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", str(scratch())))
     for manifest, precision, runner in CASES:
         tested = subject(manifest.path, precision, runner)
-        header = read_bundle(bundle(manifest.path, precision), verify="lazy")
+        header = read_bundle(bundle(manifest.path, tested.precision.build_precision), verify="lazy")
         evidence = Evidence(
             manifest=manifest.name,
             manifest_sha256=sha256(manifest.path.read_bytes()).hexdigest(),
@@ -134,4 +137,3 @@ def test_evidence_is_written() -> None:
         )
         assert write_evidence(folder, evidence).is_file()
         assert evidence.passed
-

@@ -38,13 +38,24 @@ class CheckpointSpec:
 
 @dataclass(frozen=True)
 class PrecisionSpec:
-    """One precision and the thresholds that hold for it."""
+    """One precision and the thresholds that hold for it.
+
+    ``weights`` is what the builder is asked for (by default the name itself); ``compute`` is the faster arithmetic by
+    name that the runtime is asked for when it loads the bundle, empty for the bundle's own.
+    """
 
     name: str
     min_cosine: float
     equal_ids: bool
     min_top1_agreement: float
     min_margin: float
+    weights: str = ""
+    compute: str = ""
+
+    @property
+    def build_precision(self) -> str:
+        """The value of the builder's ``--precision``."""
+        return self.weights or self.name
 
 
 @dataclass(frozen=True)
@@ -178,6 +189,8 @@ def _precision(table: _Table) -> PrecisionSpec:
         equal_ids=table.flag("equal_ids"),
         min_top1_agreement=table.share("min_top1_agreement"),
         min_margin=table.share("min_margin"),
+        weights=table.text("weights", ""),
+        compute=table.text("compute", ""),
     )
     table.done()
     return spec

@@ -99,15 +99,12 @@ class ReferenceRunner:
 class RuntimeRunner:
     """The C++ runtime, in this process, through its Python module."""
 
-    def __init__(self, bundle: Path, runtime_root: Path | None = None, threads: int = 2) -> None:
+    def __init__(self, bundle: Path, runtime_root: Path, threads: int = 2, compute: str = "") -> None:
         from trtmc import runtime  # only here: the module exists where the C++ part was built
 
         self.name = "runtime"
-        self._path, self._root, self._threads = bundle, runtime_root, threads
-        options: dict[str, Any] = {"threads": threads}
-        if runtime_root is not None:
-            options["runtime_root"] = str(runtime_root)
-        self._pipeline = runtime.load(str(bundle), **options)
+        self._path, self._root, self._threads, self._compute = bundle, runtime_root, threads, compute
+        self._pipeline: Any = runtime.load(bundle, runtime_root=runtime_root, threads=threads, compute=compute)
         self._reused = 0
 
     def logits(self, ids: Sequence[int], chunk: int = 0) -> NDArray[np.float32]:
@@ -130,4 +127,4 @@ class RuntimeRunner:
 
     def reload(self) -> RuntimeRunner:
         """See ModelRunner."""
-        return RuntimeRunner(self._path, self._root, self._threads)
+        return RuntimeRunner(self._path, self._root, self._threads, self._compute)
