@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from trtmc.bundle.header import BundleHeader, Section
 from trtmc.bundle.layout import MAX_HEADER_LENGTH, PREAMBLE_SIZE, Preamble, place
@@ -29,17 +30,30 @@ from trtmc.bundle.rules import Fault, Rule
 _CHUNK = 4 << 20
 
 
+class ByteStream(Protocol):
+    """Content that is produced while it is written, such as an engine."""
+
+    @property
+    def length(self) -> int:
+        """Bytes in all, known beforehand."""
+
+    def chunks(self) -> Iterator[memoryview]:
+        """The bytes in order, as flat views."""
+
+
 @dataclass(frozen=True)
 class SectionSource:
-    """A section to be written: its name, its media type, and its content as bytes or as a file to read."""
+    """A section to be written: its name, its media type, and its content: bytes, a file to read, or a stream."""
 
     name: str
     media_type: str
-    data: bytes | Path
+    data: bytes | Path | ByteStream
 
     def length(self) -> int:
         """Length in bytes, right now."""
-        return len(self.data) if isinstance(self.data, bytes) else self.data.stat().st_size
+        if isinstance(self.data, bytes):
+            return len(self.data)
+        return self.data.stat().st_size if isinstance(self.data, Path) else self.data.length
 
 
 def write_bundle(path: Path, header: BundleHeader, sections: Sequence[SectionSource]) -> str:
@@ -161,10 +175,13 @@ def _write_sections(
     return hashes
 
 
-def _chunks(source: SectionSource, length: int) -> Iterator[bytes]:
+def _chunks(source: SectionSource, length: int) -> Iterator[bytes | memoryview]:
     """The content in pieces, at most one byte more than `length`."""
     if isinstance(source.data, bytes):
         yield source.data
+        return
+    if not isinstance(source.data, Path):
+        yield from source.data.chunks()
         return
     left = length + 1
     with source.data.open("rb", buffering=0) as stream:
@@ -173,7 +190,7 @@ def _chunks(source: SectionSource, length: int) -> Iterator[bytes]:
             yield chunk
 
 
-def _write_at(file: int, offset: int, data: bytes) -> None:
+def _write_at(file: int, offset: int, data: bytes | memoryview) -> None:
     view = memoryview(data)
     while view:
         written = os.pwrite(file, view, offset)

@@ -9,10 +9,11 @@ import click
 
 from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
-from trtmc.cli.engine_command import compile_to
+from trtmc.cli.engine_command import compile_network, write_engine
 from trtmc.cli.outputs import Outputs, check_folder
-from trtmc.cli.packing import EngineFiles, pack_bundle
+from trtmc.cli.packing import PackedEngine, pack_bundle
 from trtmc.compilers import CompileOptions, find_compiler
+from trtmc.core.admission import background_record
 from trtmc.core.build import build_network, resolve_family
 from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.errors import UsageError
@@ -25,9 +26,7 @@ from trtmc.core.target import TargetInfo, named_target
 @click.option("-o", "--output", required=True, type=shared.FILE, help="Bundle to write.")
 @click.option("--family", help="Family that owns the model. Default: the one that knows its model_type.")
 @click.option("--target", help="Target by name. Default: cpu_x86_64.")
-@click.option(
-    "--target-info", type=shared.FILE, help="target.json of a target, instead of its name."
-)
+@click.option("--target-info", type=shared.FILE, help="target.json of a target, instead of its name.")
 @shared.limits
 @click.option(
     "--report", "out_report", type=shared.FILE, help="Report (JSON) to write: seconds and peak memory per phase."
@@ -56,9 +55,10 @@ def build(
     opened = Checkpoint(checkpoint)
     owner = resolve_family(opened, family)
     reports: dict[str, Report] = {}
-    engines: dict[str, EngineFiles] = {}
+    engines: dict[str, PackedEngine] = {}
     packing = Report()
-    with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as scratch, Outputs() as outputs:
+    scratch = tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent)
+    with scratch as folder, Outputs() as outputs, background_record(opened) as record:
         for component in owner.components:
             built = build_network(
                 opened,
@@ -69,14 +69,18 @@ def build(
                 max_batch=max_batch,
                 progress=console.progress,
             )
-            file = Path(scratch) / f"{component}.engine"
-            engines[component] = EngineFiles(file, compile_to(file, built, compile_options, console))
             reports[component] = built.report
+            compiled = compile_network(built, compile_options, console)
+            if component == owner.manifest.components[-1]:
+                engines[component] = PackedEngine(compiled, compiled.contract)  # streams into the bundle
+                break
+            file = Path(folder) / f"{component}.engine"
+            write_engine(compiled, file, built.report)
+            engines[component] = PackedEngine(file, compiled.contract)
             opened.weights.release_all()
-            del built  # frees the network before the next component or the packing
         console.progress(f"packing {output}")
         with packing.phase("pack"):
-            bundle_id = pack_bundle(outputs.stage(output), owner, opened, compile_options.target, engines)
+            bundle_id = pack_bundle(output, owner, opened, compile_options.target, engines, record.result())
         report = {"components": {name: r.to_json() for name, r in reports.items()}, "bundle": packing.to_json()}
         if out_report:
             outputs.write_json(out_report, report)

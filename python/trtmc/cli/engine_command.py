@@ -9,9 +9,9 @@ import click
 from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
 from trtmc.cli.outputs import Outputs, check_folder
-from trtmc.compilers import CompileOptions, find_compiler
+from trtmc.compilers import CompiledEngine, CompileOptions, find_compiler
 from trtmc.core.build import NetworkBuild, build_network
-from trtmc.core.contract import Contract
+from trtmc.core.report import Report
 from trtmc.core.target import TargetInfo
 
 
@@ -57,8 +57,9 @@ def engine(
         progress=console.progress,
     )
     with Outputs() as outputs:
-        contract = compile_to(outputs.stage(out_engine), build, compile_options, console)
-        outputs.write_json(out_contract, contract.to_json())
+        compiled = compile_network(build, compile_options, console)
+        write_engine(compiled, outputs.stage(out_engine), build.report)
+        outputs.write_json(out_contract, compiled.contract.to_json())
         if out_report:
             outputs.write_json(out_report, build.report.to_json())
     written = out_engine.stat().st_size
@@ -68,12 +69,14 @@ def engine(
     )
 
 
-def compile_to(path: Path, build: NetworkBuild, options: CompileOptions, console: Console) -> Contract:
-    """Compiles a network, streams the engine to `path`, and gives the final contract."""
-    console.progress(
-        f"compiling {build.network.num_layers} layers with {options.target.compiler} for {options.target.name}"
-    )
-    compiled = find_compiler(options.target.compiler).compile(build, options)
-    with build.report.phase("write_engine"):
+def compile_network(build: NetworkBuild, options: CompileOptions, console: Console) -> CompiledEngine:
+    """Compiles a network; the engine is valid as long as the network is."""
+    compiler = options.target.compiler
+    console.progress(f"compiling {build.network.num_layers} layers with {compiler} for {options.target.name}")
+    return find_compiler(compiler).compile(build, options)
+
+
+def write_engine(compiled: CompiledEngine, path: Path, report: Report) -> None:
+    """Streams an engine to a file."""
+    with report.phase("write_engine"):
         compiled.write(path)
-    return compiled.contract

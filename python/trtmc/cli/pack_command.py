@@ -9,7 +9,8 @@ import click
 from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
 from trtmc.cli.outputs import check_folder
-from trtmc.cli.packing import EngineFiles, pack_bundle, read_contract
+from trtmc.cli.packing import PackedEngine, pack_bundle, read_contract
+from trtmc.core.admission import admission_record
 from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.errors import UsageError
 from trtmc.core.family import load
@@ -60,9 +61,11 @@ def pack(
     for name, path in engine_files.items():
         if not Path(path).is_file():
             raise UsageError("pack.engine", f"{path}: no such engine file")
-        parts[name] = EngineFiles(Path(path), read_contract(Path(contract_files[name])))
+        parts[name] = PackedEngine(Path(path), read_contract(Path(contract_files[name])))
     console.progress(f"packing {output}")
-    bundle_id = pack_bundle(output, load(family), Checkpoint(checkpoint), TargetInfo.read(target_info), parts)
+    opened = Checkpoint(checkpoint)
+    target = TargetInfo.read(target_info)
+    bundle_id = pack_bundle(output, load(family), opened, target, parts, admission_record(opened))
     written = output.stat().st_size
     console.result(
         f"{output}: {size(written)}, id {bundle_id}", {"bundle": str(output), "bytes": written, "id": bundle_id}

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from trtmc import bundle as fmt
-from trtmc.core.admission import admission_record
+from trtmc.compilers import CompiledEngine
+from trtmc.core.admission import AdmissionRecord
 from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.contract import Contract, Limits
 from trtmc.core.errors import BadInput, UsageError
@@ -28,17 +29,22 @@ _OPTION_FACTS = ("precision", "kernels", "compute")  # what a contract's report 
 
 
 @dataclass(frozen=True)
-class EngineFiles:
-    """A component's engine file and its contract."""
+class PackedEngine:
+    """A component's engine, as a file or still streaming from its compiler, and its contract."""
 
-    engine: Path
+    engine: Path | CompiledEngine
     contract: Contract
 
 
 def pack_bundle(
-    path: Path, family: Family, checkpoint: Checkpoint, target: TargetInfo, engines: Mapping[str, EngineFiles]
+    path: Path,
+    family: Family,
+    checkpoint: Checkpoint,
+    target: TargetInfo,
+    engines: Mapping[str, PackedEngine],
+    record: AdmissionRecord,
 ) -> str:
-    """Writes and re-reads the bundle; returns its id."""
+    """Writes the bundle, opens it again (header, layout, padding), and returns its id. `verify` checks every byte."""
     if set(engines) != set(family.components):
         raise UsageError(
             "pack.components",
@@ -58,13 +64,13 @@ def pack_bundle(
         text_generation=_text_generation(text),
         assets=assets,
         sections=(),
-        provenance=_provenance(family, checkpoint, target, engines),
+        provenance=_provenance(family, record, target, engines),
     )
     engine_sections = [
         fmt.SectionSource(_engine_section(name), ENGINE_TYPE, engines[name].engine) for name in family.components
     ]
     bundle_id = fmt.write_bundle(path, header, [*engine_sections, *sections])
-    with fmt.read_bundle(path, verify="full"):
+    with fmt.read_bundle(path, verify="lazy"):
         return bundle_id
 
 
@@ -75,7 +81,7 @@ def read_contract(path: Path) -> Contract:
     return Contract.from_json(read_json_object(path, "contract"), str(path))
 
 
-def _limits(engines: Mapping[str, EngineFiles]) -> Limits:
+def _limits(engines: Mapping[str, PackedEngine]) -> Limits:
     limits = {files.contract.limits for files in engines.values()}
     if len(limits) != 1:
         raise BadInput("pack.limits", f"the engines were built with different limits: {sorted(str(x) for x in limits)}")
@@ -117,9 +123,8 @@ def _assets(text: TextArtifacts) -> tuple[fmt.Assets, list[fmt.SectionSource]]:
 
 
 def _provenance(
-    family: Family, checkpoint: Checkpoint, target: TargetInfo, engines: Mapping[str, EngineFiles]
+    family: Family, record: AdmissionRecord, target: TargetInfo, engines: Mapping[str, PackedEngine]
 ) -> fmt.Provenance:
-    record = admission_record(checkpoint)
     options: dict[str, Any] = {}
     for name, files in engines.items():
         facts = files.contract.report

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -51,24 +55,35 @@ def checkpoint_files(checkpoint: Checkpoint) -> list[str]:
     return sorted({*texts, *(path.name for path in checkpoint.weights.files())})
 
 
-def admission_record(checkpoint: Checkpoint) -> AdmissionRecord:
-    """The folder's own record, whose sizes must fit, or one computed from its files."""
+def admission_record(checkpoint: Checkpoint, stop: Callable[[], bool] = lambda: False) -> AdmissionRecord:
+    """The folder's own record, whose sizes must fit, or one computed from its files; gives up when `stop` says so."""
     path = checkpoint.path(ADMISSION)
     if path.is_file():
         record = _read(path)
         for file in record.files:
             _check_size(checkpoint.path(file.name), file)
         return record
-    files = tuple(hash_file(checkpoint.path(name)) for name in checkpoint_files(checkpoint))
+    files = tuple(hash_file(checkpoint.path(name), stop) for name in checkpoint_files(checkpoint))
     listing = json.dumps([asdict(file) for file in files], sort_keys=True, separators=(",", ":"))
     return AdmissionRecord(1, "folder", hashlib.sha256(listing.encode()).hexdigest(), files)
 
 
-def hash_file(path: Path) -> AdmittedFile:
+@contextmanager
+def background_record(checkpoint: Checkpoint) -> Iterator[Future[AdmissionRecord]]:
+    """The record being computed on the side, since hashing is a good part of a build; leaving the block ends it."""
+    done = threading.Event()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        try:
+            yield pool.submit(admission_record, checkpoint, done.is_set)
+        finally:
+            done.set()
+
+
+def hash_file(path: Path, stop: Callable[[], bool] = lambda: False) -> AdmittedFile:
     """Size and SHA-256 of a file, streamed."""
     digest, size = hashlib.sha256(), 0
     with open(path, "rb", buffering=0) as stream:
-        while chunk := stream.read(_CHUNK):
+        while (chunk := stream.read(_CHUNK)) and not stop():
             digest.update(chunk)
             size += len(chunk)
     return AdmittedFile(path.name, size, digest.hexdigest())
