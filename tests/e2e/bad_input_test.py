@@ -233,7 +233,16 @@ def test_bad_input_an_empty_prompt(chat_bundle: Path, arguments: list[str]) -> N
 
 @pytest.mark.parametrize(
     "option",
-    ["--top-p=0", "--top-p=1.5", "--top-p=nan", "--min-p=-0.1", "--min-p=2", "--repetition-penalty=0", "-n=-1", "--stop="],
+    [
+        "--top-p=0",
+        "--top-p=1.5",
+        "--top-p=nan",
+        "--min-p=-0.1",
+        "--min-p=2",
+        "--repetition-penalty=0",
+        "-n=-1",
+        "--stop=",
+    ],
 )
 def test_bad_input_a_meaningless_option_is_named(small_bundle: Path, option: str) -> None:
     done = trtmc("run", str(small_bundle), "--ids", "2", option, "--json")

@@ -44,7 +44,9 @@ def test_cfg_1_llama3_rope_with_factors_nobody_ships(tmp_path: Path) -> None:
     check_logits(built(tmp_path / "m"), config, weights, prompt(200))
 
 
-@pytest.mark.parametrize("factor", ["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"])
+@pytest.mark.parametrize(
+    "factor", ["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"]
+)
 def test_cfg_1_the_oracle_tells_each_factor_apart(tmp_path: Path, factor: str) -> None:
     config, weights = tiny(tmp_path / "m", "llama", rope_scaling=dict(LLAMA3), **ODD_ROPE)
     logits = answer(built(tmp_path / "m")).logits(prompt(200))

@@ -63,7 +63,9 @@ def test_dec_1_several_end_tokens(
 
 
 @pytest.mark.parametrize("temperature", ["0", "0.0", "1e-6", "1e-30"])
-@pytest.mark.parametrize("more", [[], ["--top-p", "0.9", "--min-p", "0.1", "--seed", "1"]], ids=["alone", "with_others"])
+@pytest.mark.parametrize(
+    "more", [[], ["--top-p", "0.9", "--min-p", "0.1", "--seed", "1"]], ids=["alone", "with_others"]
+)
 def test_dec_2_temperature_zero_is_greedy(tmp_path: Path, temperature: str, more: list[str]) -> None:
     bundle = random_chain(tmp_path / "m")
     made = generated(bundle, "2", "-n", "12", "--temperature", temperature, *more)

@@ -29,7 +29,9 @@ def test_names(path: Path) -> list[str]:
     """Names of all test functions of a file that hold at least one statement besides the docstring."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return [node.name for node in functions if node.name.startswith("test_") and not isinstance(node.body[-1], ast.Pass)]
+    return [
+        node.name for node in functions if node.name.startswith("test_") and not isinstance(node.body[-1], ast.Pass)
+    ]
 
 
 test_names.__test__ = False  # type: ignore[attr-defined]

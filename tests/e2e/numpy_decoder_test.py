@@ -37,7 +37,10 @@ def test_agrees_with_transformers(path: Path) -> None:
             actual = np.stack([row.pick(logits[row.row]) for row in turn.rows])
             first = len(turn.prompt_ids) - 1
             made = [int(i) for i in logits[first : first + len(turn.greedy_ids)].argmax(-1)]
-            metrics = [*compare_logits(case.name, expected, actual, 0.9999999), compare_greedy(case.name, turn.greedy_ids, made)]
+            metrics = [
+                *compare_logits(case.name, expected, actual, 0.9999999),
+                compare_greedy(case.name, turn.greedy_ids, made),
+            ]
             assert not [metric.sentence() for metric in metrics if not metric.passed]
 
 
@@ -50,5 +53,18 @@ def test_llama3_frequencies_are_those_that_transformers_computes() -> None:
         "original_max_position_embeddings": 64,
     }
     found = inverse_frequencies({"rope_theta": 10000.0, "rope_scaling": scaling}, 24)
-    known = [1, 0.464159, 0.14612, 0.027027, 0.012545, 0.005823, 0.002703, 0.001254, 0.000582, 0.00027, 0.000125, 0.000058]
+    known = [
+        1,
+        0.464159,
+        0.14612,
+        0.027027,
+        0.012545,
+        0.005823,
+        0.002703,
+        0.001254,
+        0.000582,
+        0.00027,
+        0.000125,
+        0.000058,
+    ]
     assert np.abs(found - known).max() < 6e-7

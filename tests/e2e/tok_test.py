@@ -135,7 +135,7 @@ def test_tok_6_a_raw_prompt_parses_them_unless_told_otherwise(tmp_path: Path) ->
     assert product_ids(bundle, "Hello there.", "--plain") == product_ids(bundle, "Hello there.")
 
 
-@pytest.mark.parametrize("pieces", [["a", "Ġ", ",", "b"], ["x", "Ġ", "."], ["'", ":", "Ġ", "\""]])
+@pytest.mark.parametrize("pieces", [["a", "Ġ", ",", "b"], ["x", "Ġ", "."], ["'", ":", "Ġ", '"']])
 def test_tok_7_clean_up_never_touches_bpe_text(tmp_path: Path, pieces: list[str]) -> None:
     alphabet = ["!", *pieces]
     vocab = len(alphabet) + len(alphabet) % 2

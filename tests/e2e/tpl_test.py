@@ -35,9 +35,7 @@ def test_tpl_1_the_same_template_renders_alternating_roles(tmp_path: Path) -> No
 
 
 def test_tpl_2_trim_blocks_and_lstrip_blocks(tmp_path: Path) -> None:
-    template = (
-        "{% for m in messages %}\n  {% if true %}\n    {{ m.content }}\n  {% endif %}\n{% endfor %}\nEND\n"
-    )
+    template = "{% for m in messages %}\n  {% if true %}\n    {{ m.content }}\n  {% endif %}\n{% endfor %}\nEND\n"
     assert render(echo_bundle(tmp_path / "m", byte_level(), template), [USER]) == "    hi\nEND"
 
 
@@ -53,7 +51,9 @@ def with_bos(folder: Path, template: str) -> Path:
     """A tokenizer whose post-processor puts BOS in front."""
     tokenizer = chatml()
     bos = tokenizer.token_to_id("<|im_start|>")
-    tokenizer.post_processor = processors.TemplateProcessing(single="<|im_start|> $A", special_tokens=[("<|im_start|>", bos)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<|im_start|> $A", special_tokens=[("<|im_start|>", bos)]
+    )
     return echo_bundle(folder, tokenizer, template, bos_token="<|im_start|>")
 
 
@@ -89,7 +89,7 @@ def test_tpl_6_strftime_now_is_local_and_english(tmp_path: Path) -> None:
     template = "{{ strftime_now('%d %b %Y') }}{% if strftime_now is defined %}D{% endif %}"
     bundle = echo_bundle(tmp_path / "m", byte_level(), template)
     zone = "Pacific/Kiritimati"
-    months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+    months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     def today() -> str:
         now = datetime.datetime.now(ZoneInfo(zone))

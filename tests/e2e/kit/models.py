@@ -8,6 +8,7 @@ Knows the Hugging Face folder layout; nothing of our builder. Everything is seed
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -121,6 +122,6 @@ def walk_table(walk: Sequence[int], vocab: int, strength: float = 20.0) -> NDArr
     """A table that leads from each id of the walk to the next one; every other id leads to 0."""
     table = np.zeros((vocab, vocab), np.float32)
     table[:, 0] = strength / 2
-    for here, there in zip(walk[:-1], walk[1:], strict=True):
+    for here, there in itertools.pairwise(walk):
         table[here, there] = strength
     return table

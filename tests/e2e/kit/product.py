@@ -86,7 +86,9 @@ def builder_process(arguments: Sequence[str], **kwargs: Any) -> subprocess.Popen
     )
 
 
-def refused(checkpoint: Path, *words: str, arguments: Sequence[str] = (), exit_codes: Sequence[int] = (3, 4)) -> Outcome:
+def refused(
+    checkpoint: Path, *words: str, arguments: Sequence[str] = (), exit_codes: Sequence[int] = (3, 4)
+) -> Outcome:
     """Insists that a build fails with one of the exit codes, says these words, and leaves nothing behind."""
     folder = checkpoint.parent / f"{checkpoint.name}-out"
     folder.mkdir(exist_ok=True)
@@ -122,6 +124,22 @@ def trtmc(
     command = [str(root / "bin" / "trtmc"), *arguments]
     data = stdin.encode() if isinstance(stdin, str) else stdin
     done = subprocess.run(
-        command, input=data, capture_output=True, check=False, timeout=300, cwd=cwd, env={**os.environ, **(environment or {})}
+        command,
+        input=data,
+        capture_output=True,
+        check=False,
+        timeout=300,
+        cwd=cwd,
+        env={**os.environ, **(environment or {})},
     )
     return Outcome(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
+
+def pipeline(bundle: Path) -> Any:
+    """The bundle through the Python module ``trtmc.runtime``; skips the test where this run has no runtime."""
+    root = runtime_root()
+    if root is None:
+        pytest.skip(f"needs the C++ runtime: set {ROOT_VARIABLE}, or run through the build graph")
+    from trtmc import runtime  # only here: the native half exists where the C++ part was built
+
+    return runtime.load(bundle, runtime_root=root)

@@ -16,9 +16,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from tests.e2e.kit.models import echo
 from tests.e2e.kit.product import built, trtmc
 
-LLAMA3_SPLIT = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
+LLAMA3_SPLIT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 CHATML = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -62,7 +60,9 @@ def llama2_style() -> Tokenizer:
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     tokenizer.decoder = decoders.Sequence(steps)
-    tokenizer.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in ("<unk>", "<s>", "</s>")])
+    tokenizer.add_special_tokens(
+        [AddedToken(mark, special=True, normalized=False) for mark in ("<unk>", "<s>", "</s>")]
+    )
     return tokenizer
 
 
@@ -114,7 +114,14 @@ def product_text(bundle: Path, ids: Sequence[int], *arguments: str) -> str:
 def render(bundle: Path, messages: Sequence[Mapping[str, object]], *arguments: str, **kwargs: object) -> str:
     """What ``trtmc chat --render`` prints for a conversation."""
     done = trtmc(
-        "chat", str(bundle), "--messages", "-", "--render", *arguments, stdin=json.dumps(list(messages)), **kwargs  # type: ignore[arg-type]
+        "chat",
+        str(bundle),
+        "--messages",
+        "-",
+        "--render",
+        *arguments,
+        stdin=json.dumps(list(messages)),
+        **kwargs,  # type: ignore[arg-type]
     )
     assert done.exit_code == 0, done.stderr
     return done.stdout

@@ -30,6 +30,9 @@ struct alignas(64) TileConfig {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 static_assert(sizeof(TileConfig) == 64);
+// Static: gcc believes that loading a configuration reads its first 8 bytes only, and would drop
+// the stores to the rest of a local one.
+constexpr TileConfig kTileConfig;
 
 int steps(int k) { return (k + kStep - 1) / kStep; }
 int token_tiles(int rows) { return (rows + kBlock - 1) / kBlock * 2; }
@@ -123,41 +126,89 @@ int pack_units(int rows) { return token_tiles(rows); }
 
 struct HalfWeight {
   static constexpr int kTerms = 2;
+  static __m512 load(const void* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+  }
   static __m512 load(const void* p, __mmask16 m) {
     return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(m, p));
   }
 };
 struct BrainWeight {
   static constexpr int kTerms = 1;
+  static __m512 widen(__m256i v) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+  }
+  static __m512 load(const void* p) {
+    return widen(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+  }
   static __m512 load(const void* p, __mmask16 m) {
-    return _mm512_castsi512_ps(
-        _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, p)), 16));
+    return widen(_mm256_maskz_loadu_epi16(m, p));
   }
 };
 struct FloatWeight {
   static constexpr int kTerms = 3;
+  static __m512 load(const void* p) { return _mm512_loadu_ps(p); }
   static __m512 load(const void* p, __mmask16 m) { return _mm512_maskz_loadu_ps(m, p); }
 };
 
-// 32 matrix rows to tiles [2][step][term]; rows past `count` are zero.
+// Bytes between two steps of packed weights: a line more than the tiles, so that the steps of one
+// row do not all fall into the same sets of the first cache.
+constexpr std::size_t step_stride(int terms) { return terms * kTileBytes + 64; }
+
+// Turns 32 matrix rows to tiles [2][step][term], a bit at a time: the vector unit does this for
+// the next rows while the tile unit multiplies the present ones.
 template <class W, int kTerms>
-void pack_weights(const std::byte* w, std::size_t bytes, int count, int k, std::byte* out) {
-  const std::size_t half = static_cast<std::size_t>(steps(k)) * kTerms * kTileBytes;
-  for (int row = 0; row < kBlock; ++row) {
-    const std::byte* from = w + static_cast<std::size_t>(row) * k * bytes;
-    std::byte* to = out + (row / kTile) * half + (row % kTile) * 64;
-    for (int k0 = 0; k0 < k; k0 += kStep) {
+class WeightFeed {
+ public:
+  // `count` rows from `source`, the other rows are zero.
+  void start(const std::byte* source, std::size_t bytes, int count, int k, std::byte* out) {
+    from_ = source;
+    bytes_ = bytes;
+    count_ = count;
+    k_ = k;
+    out_ = out;
+    row_ = 0;
+    k0_ = 0;
+    to_ = out;
+  }
+  void stop() { row_ = kBlock; }
+
+  // Converts up to `units` times 32 elements of one row.
+  inline void advance(int units) {
+    for (; units > 0 && row_ < kBlock; --units) {
       __m512i part[kTerms] = {};
-      if (row < count) {
-        const __mmask16 low = lanes(k - k0), high = lanes(k - k0 - kTile);
-        const __m512 a = W::load(from + k0 * bytes, low);
-        const __m512 b = high ? W::load(from + (k0 + kTile) * bytes, high) : _mm512_setzero_ps();
-        split<kTerms>(a, b, part);
+      if (row_ < count_) {
+        const std::byte* p = from_ + k0_ * bytes_;
+        if (k0_ + kStep <= k_) {
+          split<kTerms>(W::load(p), W::load(p + kTile * bytes_), part);
+        } else {
+          const __mmask16 low = lanes(k_ - k0_), high = lanes(k_ - k0_ - kTile);
+          const __m512 b = high ? W::load(p + kTile * bytes_, high) : _mm512_setzero_ps();
+          split<kTerms>(W::load(p, low), b, part);
+        }
       }
-      for (int i = 0; i < kTerms; ++i, to += kTileBytes) _mm512_store_si512(to, part[i]);
+      for (int i = 0; i < kTerms; ++i) _mm512_store_si512(to_ + i * kTileBytes, part[i]);
+      to_ += step_stride(kTerms);
+      k0_ += kStep;
+      if (k0_ >= k_) next_row();
     }
   }
-}
+  void finish() { advance(kBlock * steps(k_)); }
+
+ private:
+  void next_row() {
+    ++row_;
+    k0_ = 0;
+    from_ += static_cast<std::size_t>(k_) * bytes_;
+    to_ = out_ + (row_ / kTile) * (steps(k_) * step_stride(kTerms)) + (row_ % kTile) * 64;
+  }
+
+  const std::byte* from_ = nullptr;
+  std::size_t bytes_ = 2;
+  int count_ = 0, k_ = 0, row_ = kBlock, k0_ = 0;
+  std::byte* out_ = nullptr;
+  std::byte* to_ = nullptr;
+};
 
 // Tile registers: 0-3 sums, 4-5 matrix rows, 6-7 tokens.
 #define TRTMC_LOAD_W(term)                              \
@@ -173,9 +224,9 @@ void pack_weights(const std::byte* w, std::size_t bytes, int count, int k, std::
   _tile_dpbf16ps(3, 5, 7)
 
 // Sums of 32 matrix rows x 32 tokens to out [4][16][16]. Consecutive products share an operand.
-template <int kWTerms, int kXTerms>
+template <int kWTerms, int kXTerms, class Feed>
 void tile_block(const std::byte* w0, const std::byte* w1, const std::byte* x0, const std::byte* x1,
-                int k, float* out) {
+                int k, Feed& feed, int units, float* out) {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -211,8 +262,9 @@ void tile_block(const std::byte* w0, const std::byte* w1, const std::byte* x0, c
         TRTMC_PRODUCTS();
       }
     }
-    w0 += kWTerms * kTileBytes;
-    w1 += kWTerms * kTileBytes;
+    feed.advance(units);
+    w0 += step_stride(kWTerms);
+    w1 += step_stride(kWTerms);
     x0 += kXTerms * kTileBytes;
     x1 += kXTerms * kTileBytes;
   }
@@ -248,30 +300,38 @@ void put(const LinearJob& job, const float* tile, int token, int tokens, int out
 template <class W, int kWTerms, int kXTerms>
 void run_as(const LinearJob& job, const PackedRows& x, int n0, int n1, void* scratch) {
   const std::size_t bytes = weight_bytes(job.type);
-  const std::size_t w_half = static_cast<std::size_t>(steps(x.k)) * kWTerms * kTileBytes;
+  const std::size_t w_half = steps(x.k) * step_stride(kWTerms);
   const std::size_t x_tile = static_cast<std::size_t>(steps(x.k)) * kXTerms * kTileBytes;
   auto* tile = static_cast<float*>(scratch);
   std::byte* w = static_cast<std::byte*>(scratch) + 4 * kTileBytes;
-  for (int output = n0; output < n1; output += kBlock) {
-    const int outputs = std::min(kBlock, n1 - output);
+  std::byte* w_next = w + 2 * w_half;
+  const int units = (kBlock * kBlock + x.rows - 1) / x.rows;  // the next rows are ready in time
+  WeightFeed<W, kWTerms> feed;
+  auto start = [&](int output, std::byte* out) {
     const auto* source = static_cast<const std::byte*>(job.weight) +
                          static_cast<std::size_t>(output) * x.k * bytes;
-    pack_weights<W, kWTerms>(source, bytes, outputs, x.k, w);
+    feed.start(source, bytes, std::min(kBlock, n1 - output), x.k, out);
+  };
+  start(n0, w);
+  feed.finish();
+  for (int output = n0; output < n1; output += kBlock) {
+    if (output + kBlock < n1) start(output + kBlock, w_next);
     const auto* data = static_cast<const std::byte*>(x.data);
     for (int token = 0; token < x.rows; token += kBlock, data += 2 * x_tile) {
-      tile_block<kWTerms, kXTerms>(w, w + w_half, data, data + x_tile, x.k, tile);
+      tile_block<kWTerms, kXTerms>(w, w + w_half, data, data + x_tile, x.k, feed, units, tile);
       for (int i = 0; i < 4; ++i) {
-        const int t = token + (i % 2) * kTile, o = (i / 2) * kTile;
-        put(job, tile + i * 256, t, x.rows - t, output + o, outputs - o);
+        const int t = token + (i % 2) * kTile, o = output + (i / 2) * kTile;
+        put(job, tile + i * 256, t, x.rows - t, o, n1 - o);
       }
     }
+    feed.finish();
+    std::swap(w, w_next);
   }
 }
 
 template <int kXTerms>
 void run(const LinearJob& job, const PackedRows& x, int n0, int n1, void* scratch) {
-  const TileConfig config;
-  _tile_loadconfig(&config);
+  _tile_loadconfig(&kTileConfig);
   constexpr bool kFast = kXTerms == 1;
   switch (job.type) {
     case WeightType::kF16:
@@ -288,7 +348,7 @@ void run(const LinearJob& job, const PackedRows& x, int n0, int n1, void* scratc
 }
 
 std::size_t scratch_bytes(int k) {
-  return 4 * kTileBytes + 2 * static_cast<std::size_t>(steps(k)) * 3 * kTileBytes;
+  return 4 * kTileBytes + 4 * static_cast<std::size_t>(steps(k)) * step_stride(3);
 }
 
 template <int kXTerms>

@@ -6,10 +6,10 @@
 namespace trtmc::cpu {
 namespace {
 
-// A chunk should take long enough to pay for its atomic, and short enough that two threads end
-// together: about 64 KiB of weights, and at least four chunks per thread.
-constexpr std::size_t kChunkBytes = 64 * 1024;
-constexpr int kChunksPerThread = 4;
+// A chunk should take long enough to pay for its atomic, and short enough that the threads end
+// together. A matrix product also pays for its first rows, so its chunks are larger.
+constexpr std::size_t kFewBytes = 64 * 1024, kManyBytes = 1024 * 1024;
+constexpr int kFewPerThread = 4, kManyPerThread = 3;
 
 struct Chunking {
   int outputs = 0;  // per chunk, a multiple of the kernel's block
@@ -18,12 +18,13 @@ struct Chunking {
   int of(int n) const { return (n + outputs - 1) / outputs; }
 };
 
-Chunking chunk(std::span<const LinearJob> jobs, int k, int block, int threads) {
+Chunking chunk(std::span<const LinearJob> jobs, int k, int block, int threads,
+               std::size_t chunk_bytes, int chunks_per_thread) {
   std::size_t total = 0;
   for (const LinearJob& job : jobs) total += static_cast<std::size_t>(job.n);
   const std::size_t row_bytes = std::max<std::size_t>(1, static_cast<std::size_t>(k) * 2);
-  std::size_t outputs = std::max<std::size_t>(1, kChunkBytes / row_bytes);
-  const auto wanted = static_cast<std::size_t>(threads * kChunksPerThread);
+  std::size_t outputs = std::max<std::size_t>(1, chunk_bytes / row_bytes);
+  const auto wanted = static_cast<std::size_t>(threads * chunks_per_thread);
   outputs = std::min(outputs, std::max<std::size_t>(1, total / wanted));
   outputs = std::max(outputs, (total + 59999) / 60000);  // the pool's limit on chunks
   Chunking c;
@@ -49,7 +50,7 @@ void with_chunk(std::span<const LinearJob> jobs, const Chunking& c, int index, B
 
 void few_rows(Workspace& ws, std::span<const LinearJob> jobs, const float* x, int rows, int k) {
   const KernelTable& t = kernels();
-  const Chunking c = chunk(jobs, k, 8, ws.pool().threads());
+  const Chunking c = chunk(jobs, k, 8, ws.pool().threads(), kFewBytes, kFewPerThread);
   ws.pool().run(c.chunks, [&](int index, int) {
     with_chunk(jobs, c, index, [&](const LinearJob& job, int n0, int n1) {
       t.gemv(job, x, rows, k, n0, n1);
@@ -66,7 +67,7 @@ void many_rows(Workspace& ws, std::span<const LinearJob> jobs, const float* x, i
   packed.k = k;
   ws.pool().run(gemm.pack_units(rows), [&](int unit, int) { gemm.pack(x, rows, k, unit, space); });
   ws.reserve_local(gemm.scratch_bytes(k));
-  const Chunking c = chunk(jobs, k, gemm.block, ws.pool().threads());
+  const Chunking c = chunk(jobs, k, gemm.block, ws.pool().threads(), kManyBytes, kManyPerThread);
   ws.pool().run(c.chunks, [&](int index, int worker) {
     with_chunk(jobs, c, index, [&](const LinearJob& job, int n0, int n1) {
       gemm.run(job, packed, n0, n1, ws.local_at(worker));
