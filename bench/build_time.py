@@ -107,7 +107,7 @@ def markdown(ours: Sequence[dict[str, Any]], theirs: Sequence[dict[str, Any]], m
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line face."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, required=True)
@@ -115,7 +115,7 @@ def main() -> int:
     parser.add_argument("--trtmc-build", default=f"{sys.executable} -m trtmc.cli")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=bench_dir() / "results")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     missing = read_status().get("openvino_genai", "not run here: not set up (bench/peers_setup.py)")
     ours: list[dict[str, Any]] = []
     theirs: list[dict[str, Any]] = []

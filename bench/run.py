@@ -127,7 +127,7 @@ def roofs(threads: int) -> dict[str, Any]:
     return dict(json.loads(done.stdout)) if done.returncode == 0 else {}
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line face."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, required=True, help="SmolLM2 in the Hugging Face layout")
@@ -138,7 +138,7 @@ def main() -> int:
     parser.add_argument("--new-tokens", type=int, default=128)
     parser.add_argument("--only", default="", help="contestants whose name contains this")
     parser.add_argument("--out", type=Path, default=bench_dir() / "results", help="folder for results.json and .md")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     bundles = {name: Path(path).resolve() for name, path in (item.split("=", 1) for item in arguments.bundle)}
     contestants = ours(arguments.runtime_root.resolve(), bundles) if bundles else []
     contestants += peers(arguments.checkpoint.resolve())
