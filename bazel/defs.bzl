@@ -23,6 +23,7 @@ load(
     _FamilyInfo = "FamilyInfo",
     _TargetInfo = "TargetInfo",
 )
+load("//bazel/private:runtime_root.bzl", _RuntimeRootInfo = "RuntimeRootInfo", _runtime_root = "runtime_root")
 
 bundle = _bundle
 bundles = _bundles
@@ -30,10 +31,12 @@ checkpoint = _checkpoint
 engine = _engine
 family = _family
 generated_checkpoint = _generated_checkpoint
+runtime_root = _runtime_root
 
 BundleInfo = _BundleInfo
 CheckpointInfo = _CheckpointInfo
 EngineCompilerInfo = _EngineCompilerInfo
 EngineInfo = _EngineInfo
 FamilyInfo = _FamilyInfo
+RuntimeRootInfo = _RuntimeRootInfo
 TargetInfo = _TargetInfo

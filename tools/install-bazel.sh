@@ -6,6 +6,7 @@
 # wrapper $BIN. Actions that Bazel runs use the machine's compiler, as //bazel/private/repos describes.
 #
 #   tools/install-bazel.sh            installs, or says within a blink that nothing is to be done
+#   tools/install-bazel.sh --quiet    the same, silent when nothing is to be done
 #   STRICT_LOCK=1                     a package that has left the archive is an error, not a warning with a newer one
 #   PREFIX=/opt/bazel BIN=/usr/local/bin/bazel
 set -euo pipefail
@@ -22,8 +23,9 @@ trap 'fail "failed while $STEP (line $LINENO); nothing was put in place"' ERR
 
 stamp() { cat "$0" "$LOCK" "$HERE"/bazel/*.py | sha256sum | cut -d' ' -f1; }
 STAMP=$(stamp)
-if [ "$(cat "$PREFIX/stamp" 2>/dev/null)" = "$STAMP" ] && [ -x "$BIN" ]; then
-  echo "bazel $VERSION is installed"
+is_installed() { [ "$(cat "$PREFIX/stamp" 2>/dev/null)" = "$STAMP" ] && [ -x "$BIN" ]; }
+if is_installed; then
+  [ "${1:-}" = --quiet ] || echo "bazel $VERSION is installed"
   exit 0
 fi
 
@@ -41,7 +43,7 @@ free=$(df -Pk "$(dirname "$PREFIX")" | awk 'NR==2 {print $4}')
 
 exec 9>"$PREFIX.lock"
 flock 9
-[ "$(cat "$PREFIX/stamp" 2>/dev/null)" = "$STAMP" ] && [ -x "$BIN" ] && { echo "bazel $VERSION is installed"; exit 0; }
+if is_installed; then exit 0; fi # another process did it meanwhile
 W=$(mktemp -d)
 trap 'rm -rf "$W" "$PREFIX.new"' EXIT
 

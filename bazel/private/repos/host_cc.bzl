@@ -43,7 +43,12 @@ def _impl(rctx):
         fail("no C++ compiler: `gcc` is not in $PATH. What to do: install it (Debian: apt-get install g++), or set CC")
     cpu = get_cpu_value(rctx)
     configure_unix_toolchain(rctx, cpu, {})
-    rctx.file("extra_tools/fingerprint.txt", _digests(rctx, str(compiler)))
+    fingerprint = _digests(rctx, str(compiler))
+    for line in fingerprint.split("\n"):
+        # "sha256  /path": an upgrade of any of these is seen without being told.
+        if "  /" in line:
+            rctx.watch(line.split("  ", 1)[1])
+    rctx.file("extra_tools/fingerprint.txt", fingerprint)
     rctx.file("BUILD", rctx.read("BUILD") + _TOOLCHAIN.format(cpu = cpu))
     rctx.file("WORKSPACE", "")
 

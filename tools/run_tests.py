@@ -1,0 +1,55 @@
+"""`make test`: every test of the build, then those that start Bazel themselves, then one closing line that counts them.
+
+    python3 tools/run_tests.py [PATTERN...]      patterns as for `bazel test`; default //...
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parent.parent
+
+
+def bazel_tests(patterns: list[str], events: Path) -> tuple[int, Counter[str]]:
+    """Runs `bazel test`; returns its status and how many tests passed, failed and were skipped."""
+    done = subprocess.run(["bazel", "test", f"--build_event_json_file={events}", "--", *patterns], cwd=REPO, check=False)
+    counts: Counter[str] = Counter()
+    for line in events.read_text("utf-8").splitlines() if events.is_file() else []:
+        summary = json.loads(line).get("testSummary")
+        if summary:
+            counts["passed" if summary.get("overallStatus") == "PASSED" else "failed"] += 1
+    return done.returncode, counts
+
+
+def graph_tests() -> tuple[int, Counter[str]]:
+    """Runs the tests of tests/graph; their output is shown as it comes."""
+    counts: Counter[str] = Counter()
+    process = subprocess.Popen(["bazel", "run", "--ui_event_filters=-info", "//tests/graph"], cwd=REPO, stdout=subprocess.PIPE, text=True)
+    for line in process.stdout or []:
+        print(line, end="", flush=True)
+        if re.search(r"\b(passed|failed|error)\b.* in [\d.]+s", line):
+            counts = Counter({{"error": "failed", "errors": "failed"}.get(word, word): int(number) for number, word in re.findall(r"(\d+) (\w+)", line)})
+    return process.wait(), counts
+
+
+def main(patterns: list[str]) -> int:
+    """Runs all, prints the closing line, and fails if anything failed or nothing ran."""
+    with tempfile.TemporaryDirectory() as scratch:
+        status, counts = bazel_tests(patterns or ["//..."], Path(scratch) / "events.json")
+    if status == 0 and not patterns:
+        graph_status, graph_counts = graph_tests()
+        status = status or graph_status
+        counts += graph_counts
+    failed = counts["failed"] or int(status != 0)
+    print(f"{counts['passed']} passed, {failed} failed, {counts['skipped']} skipped")
+    return 1 if failed or not counts["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
