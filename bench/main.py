@@ -17,13 +17,15 @@ def main() -> int:
     """Command line face; every option has its value from the build graph."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, required=True)
-    parser.add_argument("--runtime-root", type=Path, required=True)
+    parser.add_argument("--runtime-files", nargs="+", required=True, help="the files of the runtime root")
     parser.add_argument("--trtmc-build", type=Path, required=True)
     parser.add_argument("--bundle", action="append", default=[], metavar="PRECISION=FILE")
     parser.add_argument("--rounds", default="3")
     parser.add_argument("--only", default="", help="contestants whose name contains this; skips the build-time part")
     arguments = parser.parse_args()
-    checkpoint, root = arguments.checkpoint.resolve(), arguments.runtime_root.resolve()
+    checkpoint = arguments.checkpoint.resolve()
+    program = next(Path(file) for file in arguments.runtime_files if file.endswith("/bin/trtmc"))
+    root = program.resolve().parent.parent
     peers_setup.setup(checkpoint)
     ours = ["--checkpoint", str(checkpoint), "--runtime-root", str(root), "--rounds", arguments.rounds]
     bundles = [part for bundle in arguments.bundle for part in ("--bundle", bundle)]

@@ -79,6 +79,7 @@ def test_two_pipelines_in_two_threads_give_what_one_alone_gives(tmp_path: Path) 
     bundle = built(tmp_path / "m")
     prompts = [[int(i) for i in np.random.default_rng(seed).integers(0, 97, 12)] for seed in range(4)]
     expected = [NumpyDecoder(config, weights).greedy(prompt, 12) for prompt in prompts]
+    assert pipeline(bundle).generate(prompts[0], max_new_tokens=12, temperature=0, ignore_eos=True).ids == expected[0]
     found: dict[int, list[int]] = {}
 
     def work(index: int) -> None:

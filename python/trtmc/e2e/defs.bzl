@@ -37,7 +37,7 @@ def family_conformance_test(name, family, manifest, golden, checkpoint = None, r
         env["TRTMC_E2E_CHECKPOINT"] = "$(rootpath {})".format(checkpoint)
         data.append(checkpoint)
     if runtime:
-        env["TRTMC_RUNTIME_ROOT"] = "$(rootpath {})".format(_RUNTIME_ROOT)
+        env["TRTMC_RUNTIME_ROOT"] = "$(rootpaths {})".format(_RUNTIME_ROOT)
         data.append(_RUNTIME_ROOT)
         deps.append("//cc/python:runtime")
     trtmc_py_test(

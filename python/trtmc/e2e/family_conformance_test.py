@@ -25,7 +25,7 @@ from trtmc.e2e.conformance import CHECKS, SAME_LOGITS, Subject
 from trtmc.e2e.evidence import Evidence, write_evidence
 from trtmc.e2e.goldens import load_golden
 from trtmc.e2e.manifest import CheckpointKind, Manifest, load_manifest
-from trtmc.e2e.runners import ReferenceRunner, RuntimeRunner
+from trtmc.e2e.runners import ReferenceRunner, RuntimeRunner, find_runtime_root
 
 ROOT = Path(__file__).absolute().parents[3]
 GIVEN = os.environ.get("TRTMC_E2E_CHECKPOINT")
@@ -83,7 +83,7 @@ def subject(path: Path, precision: str, runner: str) -> Subject:
     file = bundle(path, spec.build_precision)
     if runner == "python":
         return Subject(manifest, load_golden(manifest.golden), spec, ReferenceRunner(file))
-    loaded = RuntimeRunner(file, Path(str(RUNTIME)).resolve(), compute=spec.compute)
+    loaded = RuntimeRunner(file, find_runtime_root(str(RUNTIME)), compute=spec.compute)
     return Subject(manifest, load_golden(manifest.golden), spec, loaded)
 
 

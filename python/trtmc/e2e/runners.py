@@ -20,6 +20,14 @@ from trtmc.compilers.openvino.session import DecoderSession, open_engine
 from trtmc.core.contract import Contract
 
 
+def find_runtime_root(value: str) -> Path:
+    """The runtime's folder from TRTMC_RUNTIME_ROOT: the folder itself, or (from the build graph) all of its files."""
+    for word in value.split():
+        if word.endswith("/bin/trtmc"):
+            return Path(word).absolute().parent.parent
+    return Path(value).absolute()
+
+
 class ModelRunner(Protocol):
     """A loaded bundle that answers with ids and with logits."""
 

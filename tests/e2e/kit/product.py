@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from trtmc.cli.main import run as run_build
-from trtmc.e2e.runners import ModelRunner, ReferenceRunner, RuntimeRunner
+from trtmc.e2e.runners import ModelRunner, ReferenceRunner, RuntimeRunner, find_runtime_root
 
 ROOT_VARIABLE = "TRTMC_RUNTIME_ROOT"
 
@@ -105,7 +105,7 @@ def refused(
 def runtime_root() -> Path | None:
     """Where the C++ runtime is, if this run has one."""
     value = os.environ.get(ROOT_VARIABLE)
-    return Path(value).resolve() if value else None
+    return find_runtime_root(value) if value else None
 
 
 def answer(bundle: Path) -> ModelRunner:
