@@ -27,6 +27,11 @@ Result<std::unique_ptr<IPipeline>> CausalPipeline::create(const PipelineInputs& 
                                                           std::unique_ptr<InferenceState> state) {
   const BundleHeader& header = inputs.bundle->header();
   const std::string path(inputs.bundle->path());
+  if (header.task != kTask) {
+    return bad_input("load.bad_header", path + ": strategy \"" + header.runtime_strategy +
+                     "\" serves task \"" + std::string(kTask) + "\", the header says \"" +
+                     header.task + "\"");
+  }
   if (!header.text_generation) {
     return bad_input("load.bad_header",
                      path + ": the header has no \"text_generation\", which this task needs");

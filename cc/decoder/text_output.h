@@ -21,11 +21,12 @@ class TextOutput {
   // `codec` may be null. "generate.no_tokenizer" (kUnsupported), "generate.bad_stop" (kUsage).
   static Result<TextOutput> create(const TextCodec* codec, std::vector<std::string> stops,
                                    bool skip_special) {
-    if (codec == nullptr && !stops.empty()) {
+    const bool looks_for_stops = !stops.empty();
+    TRTMC_ASSIGN_OR_RETURN(StopMatcher matcher, StopMatcher::create(std::move(stops)));
+    if (codec == nullptr && looks_for_stops) {
       return unsupported("generate.no_tokenizer",
                          "the bundle has no tokenizer, so it cannot look for stop texts");
     }
-    TRTMC_ASSIGN_OR_RETURN(StopMatcher matcher, StopMatcher::create(std::move(stops)));
     TextOutput output(std::move(matcher));
     if (codec != nullptr) {
       TRTMC_ASSIGN_OR_RETURN(output.stream_, codec->stream(skip_special));

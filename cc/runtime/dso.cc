@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "cc/runtime/elf_needed.h"
+#include "cc/runtime/elf_names.h"
 #include "cc/runtime/library_folder.h"
 
 namespace trtmc {
@@ -65,17 +65,28 @@ Result<void*> DsoFolder::open(const std::string& file, int flags) {
   const std::string path = folder_ + "/" + file;
   opened_.insert(file);
   TRTMC_RETURN_IF_ERROR(check_owner(path));
-  TRTMC_ASSIGN_OR_RETURN(const auto needed, elf_needed_of(path));
-  for (const std::string& name : needed) {
+  TRTMC_ASSIGN_OR_RETURN(const ElfNames names, elf_names_of(path));
+  for (const std::string& name : names.needed) {
     if (name.find('/') != std::string::npos || opened_.contains(name)) continue;
     if (::access((folder_ + "/" + name).c_str(), F_OK) != 0) continue;  // of the system
-    TRTMC_RETURN_IF_ERROR(open(name, RTLD_LAZY).status());
+    TRTMC_RETURN_IF_ERROR(open_needed(name));
   }
   void* handle = ::dlopen(path.c_str(), flags | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
     return missing_component("dso.open_failed", path + " cannot be loaded: " + last_dl_error());
   }
   return handle;
+}
+
+// The dynamic loader knows an open library again by its soname only.
+Status DsoFolder::open_needed(const std::string& name) {
+  const std::string path = folder_ + "/" + name;
+  TRTMC_ASSIGN_OR_RETURN(const ElfNames names, elf_names_of(path));
+  if (names.soname != name) {
+    return unsafe(path, "its soname is \"" + names.soname + "\", so that a library on "
+                  "LD_LIBRARY_PATH could take its place", "link it with -Wl,-soname," + name);
+  }
+  return open(name, RTLD_LAZY).status();
 }
 
 Result<void*> DsoFolder::symbol(const std::string& file, const std::string& symbol) {

@@ -31,6 +31,7 @@ class DsoFolder {
 
  private:
   Result<void*> open(const std::string& file, int flags);
+  Status open_needed(const std::string& name);
 
   std::string folder_;
   std::set<std::string> opened_;

@@ -64,7 +64,10 @@ Result<std::unique_ptr<IPipeline>> load(const std::string& path, const LoadOptio
   TRTMC_ASSIGN_OR_RETURN(std::shared_ptr<const BundleView> bundle, Bundle::open(path, mode));
   const BundleHeader& header = bundle->header();
 
-  const auto with_path = [&](const Status& status) { return status.with_context(path); };
+  // Errors about the file itself name it already.
+  const auto with_path = [&](const Status& status) {
+    return status.message().starts_with(path) ? status : status.with_context(path);
+  };
   if (Status s = check_kind(header); !s.is_ok()) return with_path(s);
   if (Status s = check_machine(header.target); !s.is_ok()) return with_path(s);
 

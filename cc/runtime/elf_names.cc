@@ -1,4 +1,4 @@
-#include "cc/runtime/elf_needed.h"
+#include "cc/runtime/elf_names.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -51,7 +51,7 @@ std::optional<std::string> text_at(std::span<const std::byte> file, std::uint64_
 
 }  // namespace
 
-Result<std::vector<std::string>> elf_needed(std::span<const std::byte> file) {
+Result<ElfNames> elf_names(std::span<const std::byte> file) {
   const auto header = read_at<Elf64_Ehdr>(file, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) {
     return bad_elf("no ELF header");
@@ -74,26 +74,28 @@ Result<std::vector<std::string>> elf_needed(std::span<const std::byte> file) {
   }
   if (dynamic == nullptr) return bad_elf("no dynamic section");
 
-  std::vector<std::uint64_t> names;
-  std::optional<std::uint64_t> table;
+  std::vector<std::uint64_t> needed;
+  std::optional<std::uint64_t> soname, table;
   for (std::size_t i = 0; i < dynamic->p_filesz / sizeof(Elf64_Dyn) && i < kMaxDynamic; ++i) {
     const auto entry = read_at<Elf64_Dyn>(file, dynamic->p_offset + i * sizeof(Elf64_Dyn));
     if (!entry) return bad_elf("the dynamic section goes past the end of the file");
     if (entry->d_tag == DT_NULL) break;
-    if (entry->d_tag == DT_NEEDED) names.push_back(entry->d_un.d_val);
+    if (entry->d_tag == DT_NEEDED) needed.push_back(entry->d_un.d_val);
+    if (entry->d_tag == DT_SONAME) soname = entry->d_un.d_val;
     if (entry->d_tag == DT_STRTAB) table = file_offset(headers, entry->d_un.d_ptr);
   }
   if (!table) return bad_elf("no string table");
-  std::vector<std::string> needed;
-  for (std::uint64_t at : names) {
+  ElfNames names;
+  for (std::uint64_t at : needed) {
     const auto name = text_at(file, *table + at);
     if (!name) return bad_elf("a name past the end of the file");
-    needed.push_back(*name);
+    names.needed.push_back(*name);
   }
-  return needed;
+  if (soname) names.soname = text_at(file, *table + *soname).value_or("");
+  return names;
 }
 
-Result<std::vector<std::string>> elf_needed_of(const std::string& path) {
+Result<ElfNames> elf_names_of(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat info;
   if (fd < 0 || ::fstat(fd, &info) != 0) {
@@ -105,9 +107,9 @@ Result<std::vector<std::string>> elf_needed_of(const std::string& path) {
   void* map = size == 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   ::close(fd);
   if (map == MAP_FAILED) return bad_elf("it cannot be mapped").with_context(path);
-  auto needed = elf_needed({static_cast<const std::byte*>(map), size});
+  auto names = elf_names({static_cast<const std::byte*>(map), size});
   ::munmap(map, size);
-  return needed.is_ok() ? needed : needed.status().with_context(path);
+  return names.is_ok() ? names : names.status().with_context(path);
 }
 
 }  // namespace trtmc

@@ -1,4 +1,4 @@
-#include "cc/runtime/elf_needed.h"
+#include "cc/runtime/elf_names.h"
 
 #include <gtest/gtest.h>
 
@@ -17,39 +17,39 @@ std::vector<char> own_bytes() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-Result<std::vector<std::string>> needed(const std::vector<char>& bytes) {
-  return elf_needed({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+Result<ElfNames> names_of(const std::vector<char>& bytes) {
+  return elf_names({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
 }
 
-TEST(ElfNeeded, ListsTheLibrariesOfThisProgram) {
-  const auto names = elf_needed_of(own_file().value()).value();
+TEST(ElfNames, ListsTheLibrariesOfThisProgram) {
+  const auto names = elf_names_of(own_file().value()).value().needed;
   EXPECT_NE(std::find(names.begin(), names.end(), "libc.so.6"), names.end());
 }
 
-TEST(ElfNeeded, OtherFilesAreErrors) {
-  EXPECT_EQ(needed({}).status().code(), "dso.bad_elf");
-  EXPECT_EQ(needed({'\x7f', 'E', 'L', 'F'}).status().code(), "dso.bad_elf");
-  EXPECT_EQ(elf_needed_of("/etc/passwd").status().code(), "dso.bad_elf");
-  EXPECT_EQ(elf_needed_of("/no/such/file").status().code(), "dso.unreadable");
+TEST(ElfNames, OtherFilesAreErrors) {
+  EXPECT_EQ(names_of({}).status().code(), "dso.bad_elf");
+  EXPECT_EQ(names_of({'\x7f', 'E', 'L', 'F'}).status().code(), "dso.bad_elf");
+  EXPECT_EQ(elf_names_of("/etc/passwd").status().code(), "dso.bad_elf");
+  EXPECT_EQ(elf_names_of("/no/such/file").status().code(), "dso.unreadable");
 }
 
-TEST(ElfNeeded, CutAndDamagedFilesNeverReadOutside) {
+TEST(ElfNames, CutAndDamagedFilesNeverReadOutside) {
   const std::vector<char> whole = own_bytes();
   std::mt19937 rng(3);
   for (int i = 0; i < 300; ++i) {
     std::vector<char> bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(
                                                                rng() % (whole.size() / 50)));
-    (void)needed(bytes).is_ok();
+    (void)names_of(bytes).is_ok();
   }
   std::vector<char> bytes = whole;
   for (int i = 0; i < 2000; ++i) {
     const std::size_t at = rng() % 1024;
     const char kept = bytes[at];
     bytes[at] = static_cast<char>(rng());
-    (void)needed(bytes).is_ok();
+    (void)names_of(bytes).is_ok();
     bytes[at] = kept;
   }
-  EXPECT_TRUE(needed(bytes).is_ok());
+  EXPECT_TRUE(names_of(bytes).is_ok());
 }
 
 }  // namespace
