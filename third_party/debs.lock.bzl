@@ -88,10 +88,6 @@ DEBS = {
     "nlohmann_json": [
         "741a6a32f61a14eaf9560ba1814b27da8e78fa3b9bed9e8867ab46316ddf3793  nlohmann-json3-dev  3.11.3-2.1  all  trixie",
     ],
-    "onig": [
-        "ea9a78ce8b6d490caebbdc546dad4a684a5f7307c525535f1d1d50094916d1c1  libonig-dev  6.9.10-1+b1  amd64  sid",
-        "0987556983a91f6961afa6e325cc3af08fbf07db4f54ccb1a8aeaa5b2a26cf8a  libonig5  6.9.10-1+b1  amd64  sid",
-    ],
     "openssl": [
         "43ef5c109056b1507a0972631ee8292e727029aeda1516b4672cb041730ae3af  libssl-dev  3.0.20-1~deb12u2  amd64  bookworm",
     ],
