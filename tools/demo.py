@@ -1,7 +1,9 @@
 """`make demo`: builds the runtime and a bundle, then answers a chat question.
 
-When nothing has changed since the last build, the answer starts without asking Bazel: the state of every source file (name, size, time), of the compiler
-and Python, and of the built files themselves is compared with that of the last build. Any difference, or any doubt, means a build.
+When nothing has changed since the last build, the answer starts without asking Bazel: the state of every source file
+(name, size, time), of the compiler
+and Python, and of the built files themselves is compared with that of the last build. Any difference, or any doubt,
+means a build.
 """
 
 from __future__ import annotations
@@ -32,7 +34,12 @@ def stat_line(path: Path) -> str:
 
 def source_files() -> list[Path] | None:
     """Every file that may enter a build, or None when that cannot be told."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=REPO, capture_output=True, check=False)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=REPO,
+        capture_output=True,
+        check=False,
+    )
     if listed.returncode != 0:
         return None
     names = [name for name in listed.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
@@ -47,7 +54,9 @@ def fingerprint(outputs: list[str], family: str) -> str | None:
     tools = [os.path.realpath(found) for found in map(shutil.which, ("gcc", "python3", "bazel")) if found]
     variables = [f"{name}={os.environ.get(name, '')}" for name in ("CC", "HOST_PYTHON", "CPLUS_INCLUDE_PATH")]
     lines = [stat_line(path) for path in files] + [stat_line(Path(path)) for path in [*tools, *outputs]]
-    return hashlib.sha256("\n".join([str(REPO), family, *variables, *lines]).encode("utf-8", "surrogateescape")).hexdigest()
+    return hashlib.sha256(
+        "\n".join([str(REPO), family, *variables, *lines]).encode("utf-8", "surrogateescape")
+    ).hexdigest()
 
 
 def stamp_path(family: str) -> Path:
@@ -75,7 +84,10 @@ def build(family: str) -> list[str]:
     for target in targets:
         listed = subprocess.run(
             ["bazel", "cquery", "--ui_event_filters=-info,-debug", "--noshow_progress", "--output=files", target],
-            cwd=REPO, capture_output=True, text=True, check=False,
+            cwd=REPO,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if listed.returncode != 0:
             raise SystemExit(f"demo: cannot list the files of {target}:\n{listed.stderr}")
@@ -97,7 +109,9 @@ def main(argv: list[str]) -> int:
         if before is not None and before == fingerprint([], arguments.family):
             path = stamp_path(arguments.family)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps({"fingerprint": fingerprint(outputs, arguments.family), "outputs": outputs}), "utf-8")
+            path.write_text(
+                json.dumps({"fingerprint": fingerprint(outputs, arguments.family), "outputs": outputs}), "utf-8"
+            )
     program = next(path for path in outputs if path.endswith("/bin/trtmc"))
     bundle = next(path for path in outputs if path.endswith(".bundle"))
     prompt = arguments.prompt or DEFAULT_PROMPT

@@ -1,6 +1,6 @@
 """`make test`: every test of the build, then those that start Bazel themselves, then one closing line that counts them.
 
-    python3 tools/run_tests.py [PATTERN...]      patterns as for `bazel test`; default //...
+python3 tools/run_tests.py [PATTERN...]      patterns as for `bazel test`; default //...
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ REPO = Path(__file__).resolve().parent.parent
 
 def bazel_tests(patterns: list[str], events: Path) -> tuple[int, Counter[str]]:
     """Runs `bazel test`; returns its status and how many tests passed, failed and were skipped."""
-    done = subprocess.run(["bazel", "test", f"--build_event_json_file={events}", "--", *patterns], cwd=REPO, check=False)
+    done = subprocess.run(
+        ["bazel", "test", f"--build_event_json_file={events}", "--", *patterns], cwd=REPO, check=False
+    )
     counts: Counter[str] = Counter()
     for line in events.read_text("utf-8").splitlines() if events.is_file() else []:
         summary = json.loads(line).get("testSummary")
@@ -30,11 +32,18 @@ def bazel_tests(patterns: list[str], events: Path) -> tuple[int, Counter[str]]:
 def graph_tests() -> tuple[int, Counter[str]]:
     """Runs the tests of tests/graph; their output is shown as it comes."""
     counts: Counter[str] = Counter()
-    process = subprocess.Popen(["bazel", "run", "--ui_event_filters=-info", "//tests/graph"], cwd=REPO, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        ["bazel", "run", "--ui_event_filters=-info", "//tests/graph"], cwd=REPO, stdout=subprocess.PIPE, text=True
+    )
     for line in process.stdout or []:
         print(line, end="", flush=True)
         if re.search(r"\b(passed|failed|error)\b.* in [\d.]+s", line):
-            counts = Counter({{"error": "failed", "errors": "failed"}.get(word, word): int(number) for number, word in re.findall(r"(\d+) (\w+)", line)})
+            counts = Counter(
+                {
+                    {"error": "failed", "errors": "failed"}.get(word, word): int(number)
+                    for number, word in re.findall(r"(\d+) (\w+)", line)
+                }
+            )
     return process.wait(), counts
 
 

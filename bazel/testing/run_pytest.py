@@ -1,6 +1,8 @@
-"""Runs pytest over the test files named on the command line, as a Bazel test; `-k`, `-x` and such may stand among them (`--test_arg=-x`).
+"""Runs pytest over the test files named on the command line, as a Bazel test; `-k`, `-x` and such may stand among them
+(`--test_arg=-x`).
 
-It makes the run self-contained: no cache folder, no configuration from above the runfiles, temporary files in Bazel's own place.
+It makes the run self-contained: no cache folder, no configuration from above the runfiles, temporary files in Bazel's
+own place.
 """
 
 from __future__ import annotations
@@ -15,7 +17,16 @@ import pytest
 def main(argv: list[str]) -> int:
     """Returns pytest's exit status; `no test collected` is a failure too."""
     here = Path.cwd()
-    options = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", f"--rootdir={here}", f"--confcutdir={here}", "--strict-markers", "-ra"]
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--import-mode=importlib",
+        f"--rootdir={here}",
+        f"--confcutdir={here}",
+        "--strict-markers",
+        "-ra",
+    ]
     options += ["-o", "xfail_strict=true", "-c", os.devnull]
     if xml := os.environ.get("XML_OUTPUT_FILE"):
         options.append(f"--junitxml={xml}")

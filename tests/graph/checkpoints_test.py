@@ -9,15 +9,28 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from trtmc.e2e.tiny import make_tiny
 
 from tests.graph.harness import Checkout, checkout, sha256
-from trtmc.e2e.tiny import make_tiny
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 CONFIG = {
-    "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "vocab_size": 97, "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 1,
-    "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64, "rms_norm_eps": 1e-06, "rope_theta": 10000.0, "hidden_act": "silu",
-    "tie_word_embeddings": True, "bos_token_id": 1, "eos_token_id": 2, "use_sliding_window": False,
+    "architectures": ["Qwen2ForCausalLM"],
+    "model_type": "qwen2",
+    "vocab_size": 97,
+    "hidden_size": 48,
+    "intermediate_size": 80,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 64,
+    "rms_norm_eps": 1e-06,
+    "rope_theta": 10000.0,
+    "hidden_act": "silu",
+    "tie_word_embeddings": True,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "use_sliding_window": False,
 }
 ENGINE = "//families/qwen:llm"
 MINE = "--//families/qwen:checkpoint=@mine//:checkpoint"
@@ -62,7 +75,9 @@ def hub(folder: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_a_local_folder_takes_the_place_of_the_default_checkpoint_and_is_watched(tree: Checkout, tmp_path: Path) -> None:
+def test_a_local_folder_takes_the_place_of_the_default_checkpoint_and_is_watched(
+    tree: Checkout, tmp_path: Path
+) -> None:
     folder = make_tiny(tmp_path / "model", CONFIG, seed=1)
     with declared(tree, f'checkpoints.local(name = "mine", path = "{folder}")'):
         tree.build(ENGINE, MINE)
@@ -80,7 +95,9 @@ def test_a_folder_without_config_is_refused_by_name(tree: Checkout, tmp_path: Pa
 
 
 def hub_tag(files: dict[str, str], revision: str = REVISION) -> str:
-    return f'checkpoints.hub(name = "mine", model = "org/model", revision = "{revision}", files = {files!r})'.replace("'", '"')
+    return f'checkpoints.hub(name = "mine", model = "org/model", revision = "{revision}", files = {files!r})'.replace(
+        "'", '"'
+    )
 
 
 def served_model(root: Path) -> dict[str, str]:
@@ -103,7 +120,9 @@ def test_a_wrong_hash_is_refused_and_names_the_file(tree: Checkout, tmp_path: Pa
         result = tree.bazel("build", "@mine//:checkpoint", env={"HF_ENDPOINT": url})
     assert result.code != 0
     assert "cannot fetch config.json of revision" in result.text and "0" * 64 in result.text
-    assert sha256(tmp_path / "org/model/resolve" / REVISION / "config.json") in result.text, "the found hash is told too"
+    assert sha256(tmp_path / "org/model/resolve" / REVISION / "config.json") in result.text, (
+        "the found hash is told too"
+    )
 
 
 def test_without_a_hub_the_message_says_what_to_set(tree: Checkout) -> None:

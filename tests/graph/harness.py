@@ -1,7 +1,9 @@
 """A second checkout with a Bazel of its own, for tests that ask questions about the build graph itself.
 
-A `Checkout` is a copy of the tree under test in another folder, with an output base of its own. Bazel's repository cache (downloads by hash) is shared
-with the machine, so that nothing is fetched again; whether actions share a cache is the test's choice. It knows nothing of families.
+A `Checkout` is a copy of the tree under test in another folder, with an output base of its own. Bazel's repository
+cache (downloads by hash) is shared
+with the machine, so that nothing is fetched again; whether actions share a cache is the test's choice. It knows
+nothing of families.
 """
 
 from __future__ import annotations
@@ -51,7 +53,11 @@ def sha256(path: Path) -> str:
 def can_unplug() -> bool:
     """Whether a network namespace without any network can be made here."""
     probe = ["unshare", *_user_flag(), "-n", "ip", "link", "set", "lo", "up"]
-    return shutil.which("unshare") is not None and shutil.which("ip") is not None and subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    return (
+        shutil.which("unshare") is not None
+        and shutil.which("ip") is not None
+        and subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    )
 
 
 def _user_flag() -> list[str]:
@@ -77,7 +83,9 @@ class Checkout:
         words += arguments
         if self.unplugged:
             words = ["unshare", *_user_flag(), "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *words]
-        done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})})
+        done = subprocess.run(
+            words, cwd=self.folder, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})}
+        )
         return Result(done.returncode, done.stdout + done.stderr, tuple(_spawns(log)))
 
     def build(self, *arguments: str, env: dict[str, str] | None = None) -> Result:
@@ -88,10 +96,23 @@ class Checkout:
 
     def files(self, target: str, *options: str) -> list[Path]:
         """The files that a built target gives."""
-        result = self.bazel("cquery", "--output=files", "--noshow_progress", "--ui_event_filters=-info,-warning,-debug,-stderr", *options, target)
+        result = self.bazel(
+            "cquery",
+            "--output=files",
+            "--noshow_progress",
+            "--ui_event_filters=-info,-warning,-debug,-stderr",
+            *options,
+            target,
+        )
         assert result.code == 0, result.text
-        execroot = self.bazel("info", "execution_root", "--ui_event_filters=-info,-warning", *options).text.strip().splitlines()[-1]
-        return [Path(execroot) / line for line in result.text.splitlines() if line.startswith(("bazel-out/", "external/"))]
+        execroot = (
+            self.bazel("info", "execution_root", "--ui_event_filters=-info,-warning", *options)
+            .text.strip()
+            .splitlines()[-1]
+        )
+        return [
+            Path(execroot) / line for line in result.text.splitlines() if line.startswith(("bazel-out/", "external/"))
+        ]
 
     def edit(self, name: str, old: str, new: str) -> None:
         """Replaces text in a file of this checkout; the text must be there."""
@@ -129,7 +150,12 @@ def _spawns(log: Path) -> Iterator[Spawn]:
 
 def copy_tree(target: Path) -> None:
     """Copies the tree under test (tracked and new files, without ignored ones) into a folder."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
     for name in filter(None, listed.stdout.decode().split("\0")):
         source = ROOT / name
         if source.is_file():

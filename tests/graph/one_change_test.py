@@ -1,4 +1,4 @@
-"""What one change rebuilds: nothing for no change, one family's engines for that family, everything for the compiler."""
+"""What one change rebuilds: nothing for no change, one family's engines for that family, all for the compiler."""
 
 from __future__ import annotations
 

@@ -42,4 +42,7 @@ def test_an_unknown_target_is_refused_with_the_known_ones(tmp_path: Path) -> Non
         result = tree.bazel("build", "--config=sm_42", "//families/qwen:bundle")
         assert result.code != 0 and "sm_42" in result.text
         result = tree.bazel("build", "--config=sm_89", "//families/qwen:bundle")
-        assert result.code != 0 and "target sm_89 cannot be built: there is no TensorRT-RTX compiler in this build yet" in result.text
+        assert (
+            result.code != 0
+            and "target sm_89 cannot be built: there is no TensorRT-RTX compiler in this build yet" in result.text
+        )

@@ -1,4 +1,4 @@
-"""A second checkout in another folder, with an output base of its own and no network, stands for a second machine that shares the caches."""
+"""A second checkout in another folder, with its own output base and no network: a second machine with the same caches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,13 @@ def first() -> Checkout:
 def _own_output_base() -> Path:
     import subprocess
 
-    found = subprocess.run(["bazel", "info", "output_base", "--ui_event_filters=-info,-warning"], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        ["bazel", "info", "output_base", "--ui_event_filters=-info,-warning"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return Path(found.stdout.strip())
 
 
@@ -43,13 +49,19 @@ def test_a_second_machine_without_network_takes_everything_from_the_caches(first
 def test_another_folder_without_any_cache_gives_the_same_bytes(first: Checkout, tmp_path: Path) -> None:
     with checkout(tmp_path, "afresh") as second:
         result = second.build("--disk_cache=", *BUNDLES, "//cc/text/rust")
-        assert {"TrtmcEngine", "TrtmcBundle", "TrtmcCheckpoint", "CargoStaticlib"} <= {spawn.mnemonic for spawn in result.executed()}
+        assert {"TrtmcEngine", "TrtmcBundle", "TrtmcCheckpoint", "CargoStaticlib"} <= {
+            spawn.mnemonic for spawn in result.executed()
+        }
         for target in (*BUNDLES, "//cc/text/rust"):
-            assert [sha256(path) for path in first.files(target)] == [sha256(path) for path in second.files(target)], target
+            assert [sha256(path) for path in first.files(target)] == [sha256(path) for path in second.files(target)], (
+                target
+            )
 
 
 def test_workspace_mode_gives_the_same_bundles(first: Checkout, tmp_path: Path) -> None:
     with checkout(tmp_path, "workspace") as second:
         second.build("--config=workspace", "--disk_cache=", *BUNDLES)
         for target in BUNDLES:
-            assert [sha256(path) for path in first.files(target)] == [sha256(path) for path in second.files(target, "--config=workspace")], target
+            assert [sha256(path) for path in first.files(target)] == [
+                sha256(path) for path in second.files(target, "--config=workspace")
+            ], target

@@ -1,11 +1,15 @@
-"""Fetches Debian packages by name and version, through apt, into a folder; each file is checked against its pinned SHA-256.
+"""Fetches Debian packages by name and version, through apt, into a folder; each file is checked against its pinned
+SHA-256.
 
-It uses a package index, a status file and a cache of its own, so it neither needs root nor changes what is installed here, and it can take packages of
-a suite that this machine does not follow. The mirror is whatever the machine's own apt configuration names. It knows nothing of Bazel.
+It uses a package index, a status file and a cache of its own, so it neither needs root nor changes what is installed
+here, and it can take packages of
+a suite that this machine does not follow. The mirror is whatever the machine's own apt configuration names. It knows
+nothing of Bazel.
 
     debs.py resolve --suite forky NAME...            prints lock lines: sha256  name  version  arch  suite
     debs.py fetch --into DIR < LOCK                  fetches every package that the lock on standard input names
-    debs.py fetch --newer-ok --into DIR < LOCK       takes the suite's newer version, with a warning, where the pinned one has gone
+    debs.py fetch --newer-ok --into DIR < LOCK       takes the suite's newer version, with a warning, where the pinned
+    one has gone
 """
 
 from __future__ import annotations
@@ -89,24 +93,30 @@ def mirror() -> str:
     """The Debian mirror that this machine's apt is configured with."""
     asked = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(REPO_URI)|$(ORIGIN)|$(COMPONENT)", "Created-By: Packages"],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     found = mirror_from_targets(asked.stdout)
     if found is None:
         folder = Path("/etc/apt/sources.list.d")
         files = [*sorted(folder.glob("debian*.sources")), Path("/etc/apt/sources.list"), *sorted(folder.glob("*"))]
-        found = next(filter(None, (mirror_from_sources(f.read_text("utf-8", "replace")) for f in files if f.is_file())), None)
+        found = next(
+            filter(None, (mirror_from_sources(f.read_text("utf-8", "replace")) for f in files if f.is_file())), None
+        )
     if found is None:
         raise FetchError(
             "no Debian mirror found: neither `apt-get indextargets` nor the files in /etc/apt name one.\n"
-            "What to do: name the machine's Debian mirror in /etc/apt/sources.list, as for `apt-get update`, and run this again."
+            "What to do: name the machine's Debian mirror in /etc/apt/sources.list, as for `apt-get update`."
         )
     return found
 
 
 def state_root() -> Path:
     """Where the indices are kept between runs; any folder of the user's own will do."""
-    base = os.environ.get("XDG_CACHE_HOME") or (os.path.join(os.environ["HOME"], ".cache") if os.environ.get("HOME") else "")
+    base = os.environ.get("XDG_CACHE_HOME") or (
+        os.path.join(os.environ["HOME"], ".cache") if os.environ.get("HOME") else ""
+    )
     root = Path(base) / "trtmc" / "apt" if base else Path(tempfile.gettempdir()) / f"trtmc-apt-{os.getuid()}"
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     return root
@@ -126,11 +136,18 @@ class Suite:
 
     def _options(self) -> list[str]:
         pairs = {
-            "Dir::Etc::SourceList": self.root / "sources.list", "Dir::Etc::SourceParts": "/dev/null",
-            "Dir::State::Lists": self.root / "lists", "Dir::State::status": self.root / "status", "Dir::Cache": self.root / "cache",
+            "Dir::Etc::SourceList": self.root / "sources.list",
+            "Dir::Etc::SourceParts": "/dev/null",
+            "Dir::State::Lists": self.root / "lists",
+            "Dir::State::status": self.root / "status",
+            "Dir::Cache": self.root / "cache",
             # A frozen mirror's index may have passed its date; the pinned hashes are what we trust.
-            "Acquire::Check-Valid-Until": "false", "Acquire::Retries": "3", "Acquire::Languages": "none",
-            "APT::Sandbox::User": "", "APT::Architecture": "amd64", "APT::Architectures": "amd64",
+            "Acquire::Check-Valid-Until": "false",
+            "Acquire::Retries": "3",
+            "Acquire::Languages": "none",
+            "APT::Sandbox::User": "",
+            "APT::Architecture": "amd64",
+            "APT::Architectures": "amd64",
         }
         return [word for key, value in pairs.items() for word in ("-o", f"{key}={value}")]
 
@@ -138,9 +155,14 @@ class Suite:
         """Runs one apt command and returns its output."""
         program, *rest = command
         env = {**os.environ, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
-        done = subprocess.run([program, *self._options(), *rest], cwd=cwd, capture_output=True, text=True, check=False, env=env)
+        done = subprocess.run(
+            [program, *self._options(), *rest], cwd=cwd, capture_output=True, text=True, check=False, env=env
+        )
         if done.returncode != 0:
-            raise FetchError(f"`{program} {' '.join(rest[:4])}` failed for Debian {self.name}:\n{(done.stderr or done.stdout).strip()[-2000:]}")
+            raise FetchError(
+                f"`{program} {' '.join(rest[:4])}` failed for Debian {self.name}:\n"
+                f"{(done.stderr or done.stdout).strip()[-2000:]}"
+            )
         return done.stdout
 
     def update(self) -> None:
@@ -165,7 +187,9 @@ class Suite:
         for block in self.run("apt-cache", "show", *wanted).split("\n\n"):
             field = dict(re.findall(r"^(Package|Version|Architecture|SHA256): (.*)$", block, re.M))
             if field and field["Package"] not in found:
-                found[field["Package"]] = Pin(field["SHA256"], field["Package"], field["Version"], field["Architecture"], self.name)
+                found[field["Package"]] = Pin(
+                    field["SHA256"], field["Package"], field["Version"], field["Architecture"], self.name
+                )
         return found
 
     def versions(self, names: list[str]) -> set[tuple[str, str]]:
@@ -173,7 +197,9 @@ class Suite:
         known = set(self.names())
         wanted = [name for name in names if name in known]
         text = self.run("apt-cache", "madison", *wanted) if wanted else ""
-        return {(row[0].strip(), row[1].strip()) for row in (line.split("|") for line in text.splitlines()) if len(row) >= 3}
+        return {
+            (row[0].strip(), row[1].strip()) for row in (line.split("|") for line in text.splitlines()) if len(row) >= 3
+        }
 
     def download(self, pins: list[Pin], into: Path) -> None:
         """Fetches the packages' files into a folder."""
@@ -204,7 +230,8 @@ def check(pin: Pin, path: Path) -> None:
         path.unlink()
         raise FetchError(
             f"{path.name}: wrong SHA-256\n  expected {pin.sha256} (the lock)\n  found    {found} (Debian {pin.suite})\n"
-            "What to do: if the archive rebuilt this package, refresh the lock with `make lock` and review the difference; otherwise do not use this mirror."
+            "What to do: if the archive rebuilt this package, run `make lock` and review the difference; "
+            "otherwise do not use this mirror."
         )
 
 
@@ -233,7 +260,10 @@ def fetch_suite(suite: Suite, pins: list[Pin], into: Path, newer_ok: bool) -> li
             continue
         if pin.name not in newest:
             raise FetchError(f"Debian {suite.name} has no package {pin.name} any more; the lock names {pin.version}.")
-        print(f"warning: {pin.name} {pin.version} has left Debian {suite.name}; taking {newest[pin.name].version}", file=sys.stderr)
+        print(
+            f"warning: {pin.name} {pin.version} has left Debian {suite.name}; taking {newest[pin.name].version}",
+            file=sys.stderr,
+        )
         chosen.append(newest[pin.name])
     suite.download(chosen, into)
     return chosen
@@ -242,7 +272,9 @@ def fetch_suite(suite: Suite, pins: list[Pin], into: Path, newer_ok: bool) -> li
 def fetch(pins: list[Pin], into: Path, newer_ok: bool) -> list[Pin]:
     """Fetches and checks every pin that is not in the folder yet."""
     into.mkdir(parents=True, exist_ok=True)
-    missing = [pin for pin in pins if not ((into / pin.file_name).is_file() and sha256_of(into / pin.file_name) == pin.sha256)]
+    missing = [
+        pin for pin in pins if not ((into / pin.file_name).is_file() and sha256_of(into / pin.file_name) == pin.sha256)
+    ]
     got = [pin for pin in pins if pin not in missing]
     root = state_root()
     with locked(root):
@@ -254,7 +286,7 @@ def fetch(pins: list[Pin], into: Path, newer_ok: bool) -> list[Pin]:
 
 
 def resolve(suite_name: str, patterns: list[str]) -> list[Pin]:
-    """Pins for the suite's newest version of each package; a pattern with `*` means the highest name that matches it."""
+    """Pins for the suite's newest version of each package; a pattern with `*` means the highest matching name."""
     root = state_root()
     with locked(root):
         suite = Suite(suite_name, root)

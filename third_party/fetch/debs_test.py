@@ -25,12 +25,21 @@ def test_a_bad_lock_line_is_named(line: str) -> None:
 
 
 def test_mirror_comes_from_the_debian_main_archive() -> None:
-    text = "mirror://tools|Other|main\nmirror://a/debian-security|Debian|main\nmirror://a/debian|Debian|contrib\nmirror://b/debian|Debian|main\n"
+    text = "\n".join(
+        [
+            "mirror://tools|Other|main",
+            "mirror://a/debian-security|Debian|main",
+            "mirror://a/debian|Debian|contrib",
+            "mirror://b/debian|Debian|main",
+        ]
+    )
     assert debs.mirror_from_targets(text) == "mirror://b/debian"
     assert debs.mirror_from_targets("") is None
 
 
-@pytest.mark.parametrize("text", ["Types: deb\nURIs: file:///srv/debian/\n", "# x\ndeb [arch=amd64] file:///srv/debian/ sid main\n"])
+@pytest.mark.parametrize(
+    "text", ["Types: deb\nURIs: file:///srv/debian/\n", "# x\ndeb [arch=amd64] file:///srv/debian/ sid main\n"]
+)
 def test_mirror_from_sources_of_both_forms(text: str) -> None:
     assert debs.mirror_from_sources(text) == "file:///srv/debian/"
 
@@ -46,7 +55,12 @@ def test_a_wrong_hash_names_file_expected_found_and_remedy(tmp_path: Path) -> No
     with pytest.raises(debs.FetchError) as caught:
         debs.check(pin, path)
     message = str(caught.value)
-    assert "a_1_all.deb" in message and SHA in message and debs.hashlib.sha256(b"other").hexdigest() in message and "make lock" in message
+    assert (
+        "a_1_all.deb" in message
+        and SHA in message
+        and debs.hashlib.sha256(b"other").hexdigest() in message
+        and "make lock" in message
+    )
     assert not path.exists(), "a wrong file must not stay where a later run would find it"
 
 
@@ -69,7 +83,11 @@ class FakeSuite:
         return {(name, self.offered[name]) for name in names if name in self.offered}
 
     def pins(self, names: list[str]) -> dict[str, debs.Pin]:
-        return {name: debs.Pin("b" * 64, name, self.offered[name], "all", self.name) for name in names if name in self.offered}
+        return {
+            name: debs.Pin("b" * 64, name, self.offered[name], "all", self.name)
+            for name in names
+            if name in self.offered
+        }
 
     def download(self, pins: list[debs.Pin], into: Path) -> None:
         for pin in pins:

@@ -1,4 +1,4 @@
-"""The Python package fetcher: what it tells pip, and what it says when a file is not the pinned one. No network: pip is replaced."""
+"""The Python package fetcher: what it tells pip, and what it says when a file is not the pinned one. No real pip."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def test_a_wrong_hash_names_file_expected_found_and_remedy(tmp_path: Path, monke
     with pytest.raises(pypi.FetchError) as caught:
         pypi.fetch("wheel", "a==1", "3.11", tmp_path, "a-1-py3-none-any.whl", "0" * 64)
     message = str(caught.value)
-    assert all(part in message for part in ("a-1-py3-none-any.whl", "0" * 64, hashlib.sha256(b"evil").hexdigest(), "make lock"))
+    assert all(
+        part in message for part in ("a-1-py3-none-any.whl", "0" * 64, hashlib.sha256(b"evil").hexdigest(), "make lock")
+    )
     assert not list(tmp_path.iterdir())
 
 

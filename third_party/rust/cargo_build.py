@@ -1,4 +1,5 @@
-"""Runs cargo offline in one fixed folder and copies the static library out. Called by rust_staticlib through a program of the crate's own, which
+"""Runs cargo offline in one fixed folder and copies the static library out. Called by rust_staticlib through a program
+of the crate's own, which
 passes the function that lays out the cargo workspace. It knows neither the crate nor its edits.
 """
 
@@ -71,10 +72,23 @@ def build(manifest: dict[str, str], prepare: Prepare) -> None:
             archive.extractall(root / "sdist", filter="data")
         (source,) = (root / "sdist").iterdir()
         prepare(root / "work", Path(manifest["crate"]).absolute(), root / "registry", source)
-        command = [str(root / "rust/usr/bin/cargo"), "build", "--release", "--offline", "--ignore-rust-version", "--quiet", "--jobs", "2"]
-        done = subprocess.run(command, cwd=root / "work" / manifest["package"], env=environment(root, manifest["cc"]), check=False)
+        command = [
+            str(root / "rust/usr/bin/cargo"),
+            "build",
+            "--release",
+            "--offline",
+            "--ignore-rust-version",
+            "--quiet",
+            "--jobs",
+            "2",
+        ]
+        done = subprocess.run(
+            command, cwd=root / "work" / manifest["package"], env=environment(root, manifest["cc"]), check=False
+        )
         if done.returncode != 0:
-            raise SystemExit(f"cargo_build: cargo failed for {manifest['package']} with status {done.returncode} (see above)")
+            raise SystemExit(
+                f"cargo_build: cargo failed for {manifest['package']} with status {done.returncode} (see above)"
+            )
         shutil.copyfile(root / "target/release" / manifest["archive"], manifest["out"])
 
 

@@ -1,4 +1,5 @@
-"""Writes Bazel's class path for an install that lies beside the system: Debian's list names jars under /usr/share/java, and some of those jars name
+"""Writes Bazel's class path for an install that lies beside the system: Debian's list names jars under
+/usr/share/java, and some of those jars name
 further ones in their manifests, by absolute path too. The result lists the whole closure under the install's own root.
 
     classpath.py UNPACKED_ROOT FINAL_ROOT
@@ -22,7 +23,12 @@ def manifest_entries(jar: Path) -> list[str]:
         except KeyError:
             return []
     unfolded = text.replace("\r\n", "\n").replace("\n ", "")
-    return [word for line in unfolded.split("\n") if line.startswith("Class-Path:") for word in line.split(":", 1)[1].split()]
+    return [
+        word
+        for line in unfolded.split("\n")
+        if line.startswith("Class-Path:")
+        for word in line.split(":", 1)[1].split()
+    ]
 
 
 def closure(root: Path) -> list[str]:
@@ -38,7 +44,9 @@ def closure(root: Path) -> list[str]:
             continue
         seen[relative] = None
         folder = os.path.dirname("/" + relative)
-        pending += [os.path.normpath(os.path.join(folder, entry.removeprefix("file:"))) for entry in manifest_entries(jar)]
+        pending += [
+            os.path.normpath(os.path.join(folder, entry.removeprefix("file:"))) for entry in manifest_entries(jar)
+        ]
     return list(seen)
 
 

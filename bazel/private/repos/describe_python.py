@@ -23,10 +23,17 @@ def program() -> str:
 def standard_library() -> str:
     """One digest over every source and extension module of the standard library."""
     total = hashlib.sha256()
-    roots = [Path(sysconfig.get_path(name, vars={"base": sys.base_prefix, "platbase": sys.base_exec_prefix})) for name in ("stdlib", "platstdlib")]
+    roots = [
+        Path(sysconfig.get_path(name, vars={"base": sys.base_prefix, "platbase": sys.base_exec_prefix}))
+        for name in ("stdlib", "platstdlib")
+    ]
     for root in dict.fromkeys(roots):
         for folder, names, files in os.walk(root):
-            names[:] = sorted(name for name in names if name not in ("__pycache__", "site-packages", "dist-packages", "test", "idlelib"))
+            names[:] = sorted(
+                name
+                for name in names
+                if name not in ("__pycache__", "site-packages", "dist-packages", "test", "idlelib")
+            )
             for name in sorted(files):
                 if name.endswith((".py", ".so")):
                     path = Path(folder) / name
@@ -44,18 +51,22 @@ def libraries() -> dict[str, str]:
 def main() -> None:
     """Prints the description."""
     exe = program()
-    print(json.dumps({
-        "program": exe,
-        "version": "%d.%d" % sys.version_info[:2],
-        "full_version": "%d.%d.%d" % sys.version_info[:3],
-        "include": sysconfig.get_path("include", vars={"installed_base": sys.base_prefix}),
-        "fingerprint": {
-            "version": sys.version,
-            "program_sha256": digest(Path(exe)),
-            "library_sha256": libraries(),
-            "standard_library_sha256": standard_library(),
-        },
-    }))
+    print(
+        json.dumps(
+            {
+                "program": exe,
+                "version": "%d.%d" % sys.version_info[:2],
+                "full_version": "%d.%d.%d" % sys.version_info[:3],
+                "include": sysconfig.get_path("include", vars={"installed_base": sys.base_prefix}),
+                "fingerprint": {
+                    "version": sys.version,
+                    "program_sha256": digest(Path(exe)),
+                    "library_sha256": libraries(),
+                    "standard_library_sha256": standard_library(),
+                },
+            }
+        )
+    )
 
 
 main()

@@ -1,4 +1,5 @@
-"""Brings files into the build graph as a checkpoint folder with its checkpoint.json. Called by the rule `checkpoint` with a manifest:
+"""Brings files into the build graph as a checkpoint folder with its checkpoint.json. Called by the rule `checkpoint`
+with a manifest:
 
     {"files": {name: path}, "gguf": path or null, "dtype": "float16", "source": "...", "revision": "..."}
 
@@ -38,7 +39,14 @@ def main(manifest_path: str, out: str) -> int:
             folder = Path(scratch)
             gather(manifest, folder)
             opened = Checkpoint(folder)
-            admit(opened, checkpoint_files(opened), Path(out), manifest["source"], manifest["revision"], Console(quiet=True))
+            admit(
+                opened,
+                checkpoint_files(opened),
+                Path(out),
+                manifest["source"],
+                manifest["revision"],
+                Console(quiet=True),
+            )
     except TrtmcError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

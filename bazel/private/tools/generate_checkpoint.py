@@ -1,6 +1,6 @@
 """Writes a tiny checkpoint with seeded random weights. Called by the rule `generated_checkpoint` with a manifest:
 
-    {"config": {...}, "seed": 7, "dtype": "float32", "text_from": folder or null, "source": "generated", "revision": "..."}
+{"config": {...}, "seed": 7, "dtype": "float32", "text_from": folder or null, "source": "generated", "revision": "..."}
 """
 
 from __future__ import annotations
@@ -32,7 +32,14 @@ def main(manifest_path: str, out: str) -> int:
                 if source.is_file():
                     shutil.copyfile(source, folder / name)
             opened = Checkpoint(folder)
-            admit(opened, checkpoint_files(opened), Path(out), manifest["source"], manifest["revision"], Console(quiet=True))
+            admit(
+                opened,
+                checkpoint_files(opened),
+                Path(out),
+                manifest["source"],
+                manifest["revision"],
+                Console(quiet=True),
+            )
     except TrtmcError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -1,4 +1,4 @@
-"""Builds libtrtmc_text.a: lays the workspace out (prepare.py) and runs cargo in its fixed folder. Called by the rule rust_staticlib."""
+"""Builds libtrtmc_text.a: lays the workspace out (prepare.py) and runs cargo. Called by the rule rust_staticlib."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from prepare import prepare  # noqa: E402  (the folder of this script is not a package)
+from prepare import prepare
 
-from third_party.rust import cargo_build  # noqa: E402
+from third_party.rust import cargo_build
 
 if __name__ == "__main__":
     cargo_build.main(prepare)
