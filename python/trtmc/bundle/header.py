@@ -259,7 +259,8 @@ def _check_kind(header: BundleHeader) -> None:
         raise Fault(Rule.INCONSISTENT, "header: kind 'optimized' has neither runtime_strategy nor components")
     if (header.task == TEXT_GENERATION) != (header.text_generation is not None):
         raise Fault(
-            Rule.INCONSISTENT, f"header: task is '{header.task}', but text_generation belongs to '{TEXT_GENERATION}' alone"
+            Rule.INCONSISTENT,
+            f"header: task is '{header.task}', but text_generation belongs to '{TEXT_GENERATION}' alone",
         )
 
 
@@ -278,7 +279,8 @@ def _check_contract(contract: Contract, where: str) -> None:
     for i, pair in enumerate(contract.state):
         if pair.input not in inputs or pair.output not in outputs:
             raise Fault(
-                Rule.INCONSISTENT, f"header: {where}.state[{i}] pairs '{pair.input}' with '{pair.output}', not both exist"
+                Rule.INCONSISTENT,
+                f"header: {where}.state[{i}] pairs '{pair.input}' with '{pair.output}', not both exist",
             )
     _check_unique([pair.input for pair in contract.state], f"{where}.state", "input")
     _check_unique([pair.output for pair in contract.state], f"{where}.state", "output")

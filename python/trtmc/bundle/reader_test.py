@@ -63,7 +63,10 @@ def test_lazy_finds_damage_at_first_use_and_full_at_once(damaged: Path) -> None:
 def test_threads_share_a_bundle(good: Path) -> None:
     with read_bundle(good) as bundle:
         found: list[bytes] = []
-        work = [threading.Thread(target=lambda: found.append(bytes(bundle.section("text/tokenizer.json")))) for _ in range(8)]
+        work = [
+            threading.Thread(target=lambda: found.append(bytes(bundle.section("text/tokenizer.json"))))
+            for _ in range(8)
+        ]
         for thread in work:
             thread.start()
         for thread in work:
@@ -72,7 +75,10 @@ def test_threads_share_a_bundle(good: Path) -> None:
 
 
 def test_unknown_section_lists_the_known(good: Path) -> None:
-    with read_bundle(good) as bundle, pytest.raises(BadInput, match=r"engines/llm\.engine, text/tokenizer\.json") as caught:
+    with (
+        read_bundle(good) as bundle,
+        pytest.raises(BadInput, match=r"engines/llm\.engine, text/tokenizer\.json") as caught,
+    ):
         bundle.section("x")
     assert caught.value.code == "bundle.no_such_section"
 

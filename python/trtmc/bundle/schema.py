@@ -168,7 +168,8 @@ def _read_record(kind: Any, value: JsonValue, where: str) -> Any:
     unknown = sorted(set(value) - set(hints))
     if unknown:
         raise Fault(
-            Rule.UNKNOWN_KEY, f"header: {where} has the unknown key {json.dumps(unknown[0])[:80]}; a newer trtmc may know it"
+            Rule.UNKNOWN_KEY,
+            f"header: {where} has the unknown key {json.dumps(unknown[0])[:80]}; a newer trtmc may know it",
         )
     missing = sorted(set(hints) - set(value))
     if missing:
@@ -198,11 +199,14 @@ _NAMES: dict[object, str] = {
     float: "a number with a fraction",
     bool: "true or false",
 }
-_FOUND: dict[type, str] = {**{k: v for k, v in _NAMES.items() if isinstance(k, type)}, dict: "an object", list: "an array"}
+_FOUND: dict[type, str] = {
+    **{k: v for k, v in _NAMES.items() if isinstance(k, type)},
+    dict: "an object",
+    list: "an array",
+}
 
 
 def _expect(fine: bool, value: JsonValue, expected: str, where: str) -> None:
     if not fine:
         found = "null" if value is None else _FOUND[type(value)]
         raise Fault(Rule.WRONG_TYPE, f"header: {where} is {found}, expected {expected}")
-

@@ -109,7 +109,9 @@ def _lay_out(
         if len(encoded) < header_length:
             raise AssertionError("the header shrank when its sections moved back")
     if header_length > MAX_HEADER_LENGTH:
-        raise Fault(Rule.HEADER_TOO_LONG, f"the header would have {header_length} bytes, the limit is {MAX_HEADER_LENGTH}")
+        raise Fault(
+            Rule.HEADER_TOO_LONG, f"the header would have {header_length} bytes, the limit is {MAX_HEADER_LENGTH}"
+        )
     BundleHeader.decode(encoded)  # whatever a reader would refuse is refused here
     return offsets, file_length, header_length
 
@@ -170,7 +172,9 @@ def _write_sections(
             if pending is not None:
                 pending.result()
             if at != offset + length:
-                raise Fault(Rule.SOURCE_CHANGED, f"{source.data} had {length} bytes, now it gave {at - offset}; build again")
+                raise Fault(
+                    Rule.SOURCE_CHANGED, f"{source.data} had {length} bytes, now it gave {at - offset}; build again"
+                )
             hashes.append(digest.hexdigest())
     return hashes
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from trtmc.core.errors import BadInput, UsageError
+from trtmc.core.errors import BadInput, ResourceError, UsageError
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -33,6 +34,10 @@ def filled_folder(out: Path) -> Iterator[Path]:
         out.mkdir(exist_ok=True)
         for path in sorted(scratch.iterdir()):
             path.replace(out / path.name)
+    except OSError as error:
+        named = error.filename or out
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise ResourceError("checkpoint.write", f"cannot fill {out}: {named}: {reason}") from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

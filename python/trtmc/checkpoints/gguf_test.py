@@ -202,8 +202,16 @@ def _text(key: str, value: str) -> Change:
         (_text("tokenizer.ggml.pre", "llama-bpe"), "checkpoint.tokenizer", "llama-bpe"),
         (_text("tokenizer.ggml.model", "llama"), "checkpoint.tokenizer", "'llama'"),
         (lambda w: w.add_add_space_prefix(True), "checkpoint.tokenizer", "add_space_prefix"),
-        (lambda w: w.add_tensor("rope_freqs.weight", np.ones(8, np.float32)), "checkpoint.unknown_tensor", "rope_freqs"),
-        (lambda w: w.add_tensor("blk.0.attn_q_norm.weight", np.ones(8, np.float32)), "checkpoint.unknown_tensor", "q_norm"),
+        (
+            lambda w: w.add_tensor("rope_freqs.weight", np.ones(8, np.float32)),
+            "checkpoint.unknown_tensor",
+            "rope_freqs",
+        ),
+        (
+            lambda w: w.add_tensor("blk.0.attn_q_norm.weight", np.ones(8, np.float32)),
+            "checkpoint.unknown_tensor",
+            "q_norm",
+        ),
     ],
 )
 def test_what_it_does_not_know_it_refuses_by_name(tmp_path: Path, change: Change, code: str, named: str) -> None:

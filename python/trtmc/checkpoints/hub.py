@@ -45,7 +45,9 @@ class HubModel:
         """The hub's URL, from here or from the environment."""
         endpoint = (self.endpoint or os.environ.get("HF_ENDPOINT", "")).rstrip("/")
         if not endpoint.startswith(("http://", "https://")):
-            raise UsageError("hub.endpoint", f"hub endpoint '{endpoint}': set HF_ENDPOINT or pass a URL of http or https")
+            raise UsageError(
+                "hub.endpoint", f"hub endpoint '{endpoint}': set HF_ENDPOINT or pass a URL of http or https"
+            )
         return endpoint
 
     def url(self, name: str) -> str:
@@ -64,7 +66,9 @@ class HubModel:
         for name, sha256 in self.files.items():
             check_file_name(name)
             if not re.fullmatch(r"[0-9a-f]{64}", sha256):
-                raise UsageError("hub.sha256", f"{self.model}: the hash of {name} is no SHA-256 (64 hexadecimal digits)")
+                raise UsageError(
+                    "hub.sha256", f"{self.model}: the hash of {name} is no SHA-256 (64 hexadecimal digits)"
+                )
 
 
 def download(
@@ -117,7 +121,9 @@ def _fetch(model: HubModel, name: str, partial: Path, pause: Callable[[float], N
             )
         problem = "what was downloaded before does not fit"
     kept = " (the part that arrived is kept)" if partial.exists() else ""
-    raise ResourceError("hub.unreachable", f"{model.url(name)}: {problem}; tried {_ATTEMPTS} times, try again later{kept}")
+    raise ResourceError(
+        "hub.unreachable", f"{model.url(name)}: {problem}; tried {_ATTEMPTS} times, try again later{kept}"
+    )
 
 
 def _attempt(url: str, partial: Path, resumed: int) -> None:
@@ -147,7 +153,9 @@ def _refused(model: HubModel, name: str, code: int) -> TrtmcError:
     if code == 404:
         return BadInput("hub.not_found", f"{url}: there is no such file, model or revision (404)")
     if code in (401, 403):
-        return BadInput("hub.forbidden", f"{url}: access denied ({code}); set HF_TOKEN to a token that may read the model")
+        return BadInput(
+            "hub.forbidden", f"{url}: access denied ({code}); set HF_TOKEN to a token that may read the model"
+        )
     return BadInput("hub.refused", f"{url}: the hub answered {code}")
 
 

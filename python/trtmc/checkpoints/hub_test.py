@@ -154,7 +154,9 @@ def test_a_leftover_that_does_not_fit_is_replaced(hub: Hub, tmp_path: Path, rest
 
 def test_wrong_content_is_never_kept(hub: Hub, tmp_path: Path) -> None:
     hub.faults = ["", "wrong"]
-    with pytest.raises(TrtmcError, match=rf"model\.safetensors: its SHA-256 is \w+, pinned is {PINS['model.safetensors']}") as caught:
+    with pytest.raises(
+        TrtmcError, match=rf"model\.safetensors: its SHA-256 is \w+, pinned is {PINS['model.safetensors']}"
+    ) as caught:
         _get(_model(hub), tmp_path)
     assert (caught.value.code, caught.value.exit_code) == ("hub.wrong_hash", ExitCode.BAD_INPUT)
     assert _contents(tmp_path) == {"config.json": FILES["config.json"]}
@@ -162,7 +164,12 @@ def test_wrong_content_is_never_kept(hub: Hub, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "code", "said"),
-    [("404", "hub.not_found", "no such file"), ("401", "hub.forbidden", "HF_TOKEN"), ("403", "hub.forbidden", "HF_TOKEN"), ("410", "hub.refused", "410")],
+    [
+        ("404", "hub.not_found", "no such file"),
+        ("401", "hub.forbidden", "HF_TOKEN"),
+        ("403", "hub.forbidden", "HF_TOKEN"),
+        ("410", "hub.refused", "410"),
+    ],
 )
 def test_refusals_are_not_retried(hub: Hub, tmp_path: Path, fault: str, code: str, said: str) -> None:
     hub.faults = [fault]

@@ -58,7 +58,8 @@ def check_source(source: str) -> None:
     """A source goes into every bundle: it must not name a place on this machine."""
     if not source.strip() or source.startswith(("/", "~", ".", "file:")) or ":/" in source.replace("://", ""):
         raise UsageError(
-            "checkpoint.source", f"source '{source}': expected a name such as 'hub:org/model', not a path of this machine"
+            "checkpoint.source",
+            f"source '{source}': expected a name such as 'hub:org/model', not a path of this machine",
         )
 
 

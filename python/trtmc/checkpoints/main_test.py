@@ -12,10 +12,15 @@ from trtmc.checkpoints.__main__ import main
 
 
 def test_tiny_then_ingest(tmp_path: Path) -> None:
-    assert main(["tiny", "-o", f"{tmp_path}/a", "--set", "model_type=qwen3", "--set", "tied=false", "--set", "layers=1"]) == 0
+    assert (
+        main(["tiny", "-o", f"{tmp_path}/a", "--set", "model_type=qwen3", "--set", "tied=false", "--set", "layers=1"])
+        == 0
+    )
     config = json.loads((tmp_path / "a" / "config.json").read_text())
     assert (config["model_type"], config["tie_word_embeddings"]) == ("qwen3", False)
-    assert main(["ingest", f"{tmp_path}/a", "-o", f"{tmp_path}/b", "--source", "generated", "--revision", "seed 0"]) == 0
+    assert (
+        main(["ingest", f"{tmp_path}/a", "-o", f"{tmp_path}/b", "--source", "generated", "--revision", "seed 0"]) == 0
+    )
     assert json.loads((tmp_path / "b" / "checkpoint.json").read_text())["revision"] == "seed 0"
     again = ["tiny", "-o", f"{tmp_path}/c", "--set", "layers=1", "--source", "generated", "--revision", "seed 0"]
     assert main(again) == 0
@@ -31,7 +36,11 @@ def test_tiny_then_ingest(tmp_path: Path) -> None:
         (["tiny", "--source", "generated"], 2, "go together"),
         (["gguf", "/missing.gguf"], 3, "/missing.gguf is no file"),
         (["ingest", "/missing", "--source", "s", "--revision", "r"], 3, "/missing"),
-        (["hub", "org/model", "--file", "a=b", "--revision", "main", "--endpoint", "http://127.0.0.1:1"], 2, "no commit"),
+        (
+            ["hub", "org/model", "--file", "a=b", "--revision", "main", "--endpoint", "http://127.0.0.1:1"],
+            2,
+            "no commit",
+        ),
     ],
 )
 def test_errors(

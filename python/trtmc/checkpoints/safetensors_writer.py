@@ -92,7 +92,8 @@ class SafetensorsWriter:
         try:
             self._file.write(data)
         except OSError as error:
-            raise ResourceError("checkpoint.write", f"cannot write {self._path}: {os.strerror(error.errno or 0)}") from error
+            reason = os.strerror(error.errno or 0)
+            raise ResourceError("checkpoint.write", f"cannot write {self._path}: {reason}") from error
 
     def __enter__(self) -> Self:
         return self

@@ -34,7 +34,9 @@ def test_data_is_aligned() -> None:
     header = encode_header(DECLARED, {"format": "pt"})
     assert len(header) % 64 == 0
     assert int.from_bytes(header[:8], "little") == len(header) - 8
-    assert header[8:].startswith(b'{"__metadata__":{"format":"pt"},"b":{"dtype":"F16","shape":[2,3],"data_offsets":[0,12]}')
+    assert header[8:].startswith(
+        b'{"__metadata__":{"format":"pt"},"b":{"dtype":"F16","shape":[2,3],"data_offsets":[0,12]}'
+    )
 
 
 @pytest.mark.parametrize(

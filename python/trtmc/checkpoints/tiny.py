@@ -53,8 +53,14 @@ class TinySpec:
     def __post_init__(self) -> None:
         if self.model_type not in _ARCHITECTURES or self.dtype not in _SPELLED:
             raise UsageError("tiny.spec", f"model_type '{self.model_type}' or dtype '{self.dtype}' is not known")
-        if self.heads % self.kv_heads or self.head_dim % 2 or min(self.hidden_size, self.intermediate_size, self.layers) < 1:
-            raise UsageError("tiny.spec", "heads must be a multiple of kv_heads, head_dim even, and every size positive")
+        if (
+            self.heads % self.kv_heads
+            or self.head_dim % 2
+            or min(self.hidden_size, self.intermediate_size, self.layers) < 1
+        ):
+            raise UsageError(
+                "tiny.spec", "heads must be a multiple of kv_heads, head_dim even, and every size positive"
+            )
         if self.model_type == "qwen2" and (self.attention_bias or self.mlp_bias):
             raise UsageError("tiny.spec", "qwen2 has its biases built in: leave attention_bias and mlp_bias alone")
         if self.model_type == "qwen3" and self.mlp_bias:

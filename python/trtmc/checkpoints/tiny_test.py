@@ -52,7 +52,7 @@ def test_qwen3_tensors_and_sizes(tmp_path: Path) -> None:
     spec = TinySpec(model_type="qwen3", head_dim=24, tied=False, layers=1)
     generate_tiny(tmp_path / "m", spec)
     with safe_open(tmp_path / "m" / "model.safetensors", "np") as file:
-        shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+        shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}
     assert shapes["model.layers.0.self_attn.q_proj.weight"] == (96, 48)
     assert shapes["model.layers.0.self_attn.o_proj.weight"] == (48, 96)
     assert shapes["model.layers.0.self_attn.k_norm.weight"] == (24,)
@@ -83,7 +83,13 @@ def test_config_fits_the_tokenizer(tmp_path: Path) -> None:
 def test_any_text_comes_back(tmp_path: Path, vocab_size: int) -> None:
     generate_tiny(tmp_path / "m", TinySpec(vocab_size=vocab_size, layers=1))
     tokenizer = Tokenizer.from_file(str(tmp_path / "m" / "tokenizer.json"))
-    for text in ("", "The answer, 12345!\r\n\t x", "é 你好 \U0001f389\u0000\x7f", "<|im_start|>user\nHi<|im_end|>", " " * 9):
+    for text in (
+        "",
+        "The answer, 12345!\r\n\t x",
+        "é 你好 \U0001f389\u0000\x7f",
+        "<|im_start|>user\nHi<|im_end|>",
+        " " * 9,
+    ):
         ids = tokenizer.encode(text).ids
         assert tokenizer.decode(ids, skip_special_tokens=False) == text
         assert all(i < vocab_size for i in ids)

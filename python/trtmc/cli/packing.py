@@ -59,7 +59,7 @@ def pack_bundle(
         family=family.manifest.name,
         task=family.manifest.task,
         runtime_strategy=family.manifest.runtime_strategy,
-        target=fmt.Target(**target.to_json()),
+        target=fmt.Target(**asdict(target)),
         components=tuple(_component(name, engines[name].contract) for name in family.components),
         text_generation=_text_generation(text),
         assets=assets,

@@ -20,7 +20,7 @@ import numpy as np
 from trtmc.core.dtype import COMPUTE_DTYPES, DType
 from trtmc.core.errors import BadInput, Unsupported
 
-_CHUNK = 1 << 20  # elements; temporaries stay at a few MB
+_CHUNK = 1 << 17  # elements; temporaries stay in the cache
 
 
 class Precision(Enum):
@@ -79,7 +79,7 @@ def convert(data: np.ndarray, source: DType, target: DType, name: str) -> np.nda
 
     Raises BadInput "weights.overflow" when a finite value does not fit `target`.
     """
-    _format(source, name), _format(target, name)
+    wide_enough = _format(target, name).largest >= _format(source, name).largest
     if source is target:
         return data
     out = np.empty(data.shape, target.storage)
@@ -87,7 +87,8 @@ def convert(data: np.ndarray, source: DType, target: DType, name: str) -> np.nda
     for start, chunk in _chunks(data.reshape(-1)):
         wide = _widen(chunk, source)
         narrow = _narrow(wide, target)
-        _check_fit(wide, narrow, target, name, start, data.shape)
+        if not wide_enough:
+            _check_fit(wide, narrow, target, name, start, data.shape)
         flat[start : start + len(chunk)] = narrow
     return out
 
@@ -110,7 +111,7 @@ def _narrow(wide: np.ndarray, dtype: DType) -> np.ndarray:
             np.uint16
         )
     with np.errstate(over="ignore"):  # overflow is reported by _check_fit, with the tensor's name
-        return wide.astype(dtype.storage)
+        return wide.astype(dtype.storage, copy=False)
 
 
 def _check_fit(

@@ -47,7 +47,7 @@ def test_no_change_is_no_copy() -> None:
 
 
 def test_overflow_beyond_the_first_chunk_names_the_place() -> None:
-    values = np.zeros((3, 1 << 20), np.float32)
+    values = np.zeros((3, 1 << 17), np.float32)
     values[2, 17] = -70000.0
     with pytest.raises(BadInput) as caught:
         convert(values, DType.F32, DType.F16, "model.layers.1.mlp.down_proj.weight")
@@ -99,3 +99,11 @@ def test_precision_names() -> None:
     assert all(Precision.of(p.dtype) is p for p in Precision if p is not Precision.AUTO)
     with pytest.raises(ValueError, match="auto"):
         _ = Precision.AUTO.dtype
+
+
+def test_every_half_widens_as_numpy_says() -> None:
+    bits = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16)
+    got, expected = to_float32(bits.view(np.float16), DType.F16), bits.view(np.float16).astype(np.float32)
+    finite = np.isfinite(expected)
+    assert np.array_equal(got.view(np.uint32)[finite], expected.view(np.uint32)[finite])
+    assert np.array_equal(np.isnan(got), np.isnan(expected)) and np.array_equal(np.isinf(got), np.isinf(expected))

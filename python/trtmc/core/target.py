@@ -60,7 +60,7 @@ class TargetInfo:
 
 
 def named_targets() -> dict[str, TargetInfo]:
-    """The targets of this version, by name; `targets.json` copies the table of the build graph, as a test makes sure."""
+    """The targets of this version, by name; `targets.json` copies the build graph's table, as a test makes sure."""
     path = Path(__file__).with_name("targets.json")
     records = json.loads(path.read_text("utf-8"))
     return {record["name"]: TargetInfo.from_json(record, str(path)) for record in records}

@@ -54,8 +54,8 @@ class Attention(Module):
         if self.config.qk_norm_eps is None:
             query, key = F.split_heads(query, heads), F.split_heads(key, kv_heads)
         else:
-            query = F.split_heads(self.q_norm(F.unflatten_last(query, heads)))
-            key = F.split_heads(self.k_norm(F.unflatten_last(key, kv_heads)))
+            query = F.swap_heads(self.q_norm(F.unflatten_last(query, heads)))
+            key = F.swap_heads(self.k_norm(F.unflatten_last(key, kv_heads)))
         query, key = rotation.apply(query), rotation.apply(key)
         cache = KvCache(
             F.kv_cache_update(cache.key, key, write_indices),

@@ -15,7 +15,6 @@ from trtmc.core.dtype import DType
 from trtmc.core.errors import InternalError
 from trtmc.core.weights import ConstantData
 from trtmc.ops import scope
-from trtmc.ops.tensor import Tensor
 
 
 class Parameter:
@@ -107,7 +106,10 @@ class ModuleList(Module):
 
 
 class NetworkModule(Module):
-    """The root of one component's network: declares its inputs, composes modules, names its outputs."""
+    """The root of one component's network: declares its inputs, composes modules, names its outputs.
+
+    `forward` takes the inputs as keywords and returns the outputs by name, in binding order.
+    """
 
     def input_tensors(self) -> Sequence[TensorSpec]:
         """All network inputs, in binding order, with named dynamic dimensions."""
@@ -116,7 +118,3 @@ class NetworkModule(Module):
     def state_links(self) -> Sequence[StateLink]:
         """Outputs that share memory with an input (caches); none by default."""
         return ()
-
-    def forward(self, **inputs: Tensor) -> dict[str, Tensor]:
-        """Named outputs, in binding order, from the named inputs."""
-        raise NotImplementedError(type(self).__name__)

@@ -109,7 +109,7 @@ def test_parameter_that_forward_never_reads() -> None:
         (lambda x: {"y": x * F.flatten(x)}, "operands must have one rank"),
         (lambda x: {"y": F.activation(x, "selu")}, "'selu' is not implemented"),
         (lambda x: {"y": F.gelu(x, "sigmoid")}, "approximate must be"),
-        (lambda x: {"y": F.split_heads(x, 2)}, "does not split into 2 heads"),
+        (lambda x: {"y": F.split_heads(x, 2)}, "does not split into 2"),
         (lambda x: {"y": F.merge_heads(x)}, "expected [batch, heads, sequence, head_dim]"),
         (lambda x: {"y": F.gather_rows(F.flatten(x), x)}, "gather_rows in the network"),
         (lambda x: {"y": F.linear(x, Parameter(4, 5))}, "does not end in the weight's 5 columns"),
@@ -150,7 +150,7 @@ def test_shapes_of_head_ops() -> None:
     def body(x: Tensor) -> dict[str, Tensor]:
         heads = F.split_heads(x, 3)
         assert heads.shape == ("batch", 3, "sequence", 1)
-        assert F.split_heads(F.unflatten_last(x, 3)).shape == heads.shape
+        assert F.swap_heads(F.unflatten_last(x, 3)).shape == heads.shape
         assert F.flatten(x).shape == ("batch*sequence", 3)
         return {"y": F.merge_heads(heads)}
 

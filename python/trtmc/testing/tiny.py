@@ -59,7 +59,8 @@ class Tiny:
         """Writes the tensors over several files, with an index."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps(self.config, indent=2), "utf-8")
-        names, mapping = sorted(self.tensors), {}
+        names = sorted(self.tensors)
+        mapping: dict[str, str] = {}
         for number in range(shards):
             file = f"model-{number + 1:05d}-of-{shards:05d}.safetensors"
             part = {name: self.tensors[name] for name in names[number::shards]}

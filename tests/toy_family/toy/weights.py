@@ -1,5 +1,4 @@
-"""Toy's checkpoint stores q, k and v as one matrix; splitting it here costs nothing, since the parts are "
-"views of it."""
+"""Toy's checkpoint stores q, k and v as one matrix; splitting it costs nothing, since the parts are views of it."""
 
 from __future__ import annotations
 

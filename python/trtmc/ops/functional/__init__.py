@@ -9,7 +9,7 @@ from trtmc.ops.functional.elementwise import ACTIVATIONS, activation, add, cast,
 from trtmc.ops.functional.linear import embedding, linear
 from trtmc.ops.functional.norm import rms_norm
 from trtmc.ops.functional.rotary import rotary_embedding
-from trtmc.ops.functional.shape import flatten, gather_rows, merge_heads, split_heads, unflatten_last
+from trtmc.ops.functional.shape import flatten, gather_rows, merge_heads, split_heads, swap_heads, unflatten_last
 
 __all__ = [
     "ACTIVATIONS",
@@ -32,5 +32,6 @@ __all__ = [
     "silu",
     "split_heads",
     "sub",
+    "swap_heads",
     "unflatten_last",
 ]

@@ -11,8 +11,12 @@ from trtmc.ops.tensor import Dim, Shape, Tensor
 def require(condition: bool, op: str, message: str) -> None:
     """Raises unless `condition` holds."""
     if not condition:
-        where = current().where or "the network"
-        raise InternalError("ops.shape", f"{op} in {where}: {message}")
+        raise failure(op, message)
+
+
+def failure(op: str, message: str) -> InternalError:
+    """The error of an op in the running module."""
+    return InternalError("ops.shape", f"{op} in {current().where or 'the network'}: {message}")
 
 
 def same_dtype(op: str, *tensors: Tensor) -> DType:

@@ -1,7 +1,7 @@
 """A stable text form of any finished INetworkDefinition, for golden tests and for reading.
 
-Tensors are numbered in order of creation, so the text does not depend on addresses or on TensorRT's own naming. Constants
-show type, shape and a hash of their bytes. One layer a line:
+Tensors are numbered in order of creation, so the text does not depend on addresses or on TensorRT's own naming.
+Constants show type, shape and a hash of their bytes. One layer a line:
 
     %7 = MATRIX_MULTIPLY(%5, %6) op0=NONE op1=TRANSPOSE : float16[?,?,48]  # model.layers.0.mlp.up_proj/matmul
 """

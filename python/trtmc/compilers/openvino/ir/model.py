@@ -120,11 +120,15 @@ class Model:
         return layer
 
     def constant(self, arrays: Sequence[np.ndarray], type: ElementType, shape: Sequence[int]) -> Value:
-        """A constant over raw bytes (several arrays: laid end to end). Equal constants become one layer."""
-        offset = self.blob.place(arrays) if sum(a.nbytes for a in arrays) else 0
+        """A constant over raw bytes (several arrays: laid end to end). Equal constants become one layer.
+
+        Scalars get a layer each, though one place in the blob: OpenVINO's code generator (2026.4) fails on a scalar that
+        operations in different loops share.
+        """
         size = sum(a.nbytes for a in arrays)
+        offset = self.blob.place(arrays) if size else 0
         key = (offset, size, type, tuple(shape))
-        if key not in self._constants:
+        if key not in self._constants or not shape:
             data = {"element_type": type, "shape": tuple(shape), "offset": offset, "size": size}
             self._constants[key] = self.add("Const", [], [type], data).value()
         return self._constants[key]

@@ -15,7 +15,7 @@ from trtmc.compilers.openvino.ir.model import ElementType, Value
 from trtmc.compilers.openvino.lowering.context import Lowering, Rule
 from trtmc.core.dtype import DType
 
-_MASKED = -1e30  # exp() of it is zero next to any real score, and a row without any key stays finite
+_MASKED = -1e30  # exp() of it is zero next to any real score
 
 
 def rotary_embedding(low: Lowering, node: Node) -> None:
@@ -98,12 +98,20 @@ def attention(low: Lowering, node: Node) -> None:
         if allowed is not None:
             penalty = o.select(allowed, o.f32(0.0), o.f32(_MASKED))
             bias = penalty if bias is None else o.add(bias, penalty)
-        low.put(node.output, o.attention(q, k, v, bias if bias is not None else o.f32(0.0), o.f32(1.0)))
+        y = o.attention(q, k, v, bias if bias is not None else o.f32(0.0), o.f32(1.0))
+        low.put(node.output, y if allowed is None else _zero_without_keys(low, allowed, y))
         return
     scores = o.matmul(q, k, transpose_b=True)
     scores = scores if bias is None else o.add(scores, bias)
     scores = scores if allowed is None else o.select(allowed, scores, o.f32(0.0))
     low.put(node.output, o.matmul(scores, v))
+
+
+def _zero_without_keys(low: Lowering, allowed: Value, y: Value) -> Value:
+    """A query that sees no key gives zeros, as in ONNX and as in our own operation."""
+    last = low.ops.i64(-1)
+    some = low.model.add("ReduceLogicalOr", [allowed, last], [ElementType.BOOLEAN], {"keep_dims": True}).value()
+    return low.ops.select(some, y, low.ops.f32(0.0))
 
 
 def _check_attention(low: Lowering, node: Node, query: Tensor, key: Tensor) -> None:

@@ -135,6 +135,16 @@ def test_no_mask_and_lengths_alone() -> None:
     np.testing.assert_allclose(y, _oracle(q, k, v, seen), rtol=1e-5, atol=1e-6)
 
 
+def test_a_query_without_any_key_gives_zeros() -> None:
+    mask = np.ones((2, 1, 3, 4), bool)
+    mask[1, 0, 2] = False
+    y, (q, k, v) = _attention((4, 2), "NONE", (3, 4), mask=mask)
+    assert not y[1, :, 2].any()
+    np.testing.assert_allclose(y[0], _oracle(q, k, v, mask[:, 0] | True)[0], rtol=1e-5, atol=1e-6)
+    y, _ = _attention((4, 2), "LOWER_RIGHT", (3, 4), np.array([1, 2], np.int32))
+    assert [bool(row.any()) for row in y[0, 0]] == [False, False, True]
+
+
 def test_bool_and_float_masks() -> None:
     mask = np.tril(np.ones((2, 1, 4, 6), bool), 1)
     mask[1, 0, :, 0] = False

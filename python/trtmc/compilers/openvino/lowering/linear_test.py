@@ -46,17 +46,30 @@ def test_vectors(a: str, b: str, expected: str) -> None:
     np.testing.assert_allclose(run(define, a=left, b=right)["y"], want[expected], rtol=1e-5, atol=1e-6)
 
 
+def _narrowed(x: np.ndarray, dtype: DType) -> np.ndarray:
+    """bfloat16 by truncation, in uint16."""
+    return (x.view(np.uint32) >> 16).astype(np.uint16) if dtype is DType.BF16 else x.astype(dtype.storage)
+
+
+def _widened(x: np.ndarray, dtype: DType) -> np.ndarray:
+    return (x.astype(np.uint32) << 16).view(np.float32) if dtype is DType.BF16 else x.astype(np.float32)
+
+
+def test_bfloat16_outputs_come_back_as_their_bits() -> None:
+    def define(net: TestNetwork) -> None:
+        x = net.input("x", DType.BF16, (-1, 2))
+        net.output("y", net.trt.add_elementwise(x, x, trt.ElementWiseOperation.SUM))
+
+    assert run(define, x=np.array([[0x3F80, 0xC040]], np.uint16))["y"].tolist() == [[0x4000, 0xC0C0]]
+
+
 @pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.BF16])
 def test_large_constant_weights_are_exact_and_stay_narrow(dtype: DType) -> None:
     """The decompression mark is what keeps 16-bit weights 16-bit; without it speed and memory silently suffer."""
     w = RNG.standard_normal((256, 512)).astype(np.float32)
     x = RNG.standard_normal((1, 2, 512)).astype(np.float32)
-    if dtype is DType.BF16:
-        stored = (w.view(np.uint32) >> 16).astype(np.uint16)
-        exact = (stored.astype(np.uint32) << 16).view(np.float32)
-    else:
-        stored = w.astype(dtype.storage)
-        exact = stored.astype(np.float32)
+    stored = _narrowed(w, dtype)
+    exact = _widened(stored, dtype)
 
     def define(net: TestNetwork) -> None:
         given = net.input("x", dtype, (1, -1, 512))
@@ -69,10 +82,8 @@ def test_large_constant_weights_are_exact_and_stay_narrow(dtype: DType) -> None:
     text = compile_network(define, kernels="openvino").text
     assert text.count(b'name="decompression"') == (dtype is not DType.F32)
     assert b'shape="256, 512"' in text, "leading ones of a weight must go"
-    if dtype is DType.BF16:
-        return  # numpy has no bfloat16 to feed
-    given = x.astype(dtype.storage)
-    np.testing.assert_allclose(run(define, x=given)["y"], given.astype(np.float32) @ exact.T, rtol=1e-4, atol=1e-4)
+    given = _narrowed(x, dtype)
+    np.testing.assert_allclose(run(define, x=given)["y"], _widened(given, dtype) @ exact.T, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("equation", ["ij,jk->ik", "bij,bkj->bik", "bhqd,bhkd->bhqk"])

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from math import prod
 
+import numpy as np
+
 from trtmc.compilers.openvino.graph.graph import Node
 from trtmc.compilers.openvino.ir.model import ElementType, Value
 from trtmc.compilers.openvino.lowering.context import Lowering, Rule, operand_type
+from trtmc.core.dtype import COMPUTE_DTYPES
 
 _REDUCE = {"SUM": "ReduceSum", "PROD": "ReduceProd", "MAX": "ReduceMax", "MIN": "ReduceMin", "AVG": "ReduceMean"}
+_LARGEST = float(np.finfo(np.float32).max)
+_INFINITY = {
+    "MAX": (-np.inf, "GreaterEqual", -_LARGEST),
+    "MIN": (np.inf, "LessEqual", _LARGEST),
+}
 
 
 def reduce(low: Lowering, node: Node) -> None:
@@ -19,7 +27,21 @@ def reduce(low: Lowering, node: Node) -> None:
         return
     if op not in _REDUCE:
         raise low.refusal(node, f"reduction {op}")
-    low.put(node.output, low.ops.reduce(_REDUCE[op], x, node.attributes["axes"], node.attributes["keep_dims"]))
+    axes, keep = node.attributes["axes"], node.attributes["keep_dims"]
+    y = low.ops.reduce(_REDUCE[op], x, axes, keep)
+    if op in _INFINITY and node.required(0).dtype in COMPUTE_DTYPES:
+        y = _with_infinity(low, x, y, axes, keep, *_INFINITY[op])
+    low.put(node.output, y)
+
+
+def _with_infinity(
+    low: Lowering, x: Value, y: Value, axes: tuple[int, ...], keep: bool, infinity: float, inside: str, limit: float
+) -> Value:
+    """The plugin starts a maximum at the lowest float, so a row of nothing but -inf would come out finite."""
+    o = low.ops
+    finite = o.compare(inside, x, o.f32(limit))
+    some = low.model.add("ReduceLogicalOr", [finite, o.i64(*axes)], [ElementType.BOOLEAN], {"keep_dims": keep}).value()
+    return o.select(some, y, o.f32(infinity))
 
 
 def softmax(low: Lowering, node: Node) -> None:

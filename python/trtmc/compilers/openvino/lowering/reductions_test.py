@@ -25,6 +25,16 @@ def test_reduce(op: str, axes: tuple[int, ...], keep: bool) -> None:
     np.testing.assert_allclose(run(define, x=X)["y"], REDUCE[op](X, axes, keepdims=keep), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(("op", "sign"), [("MAX", 1), ("MIN", -1)])
+def test_a_row_of_infinities_reduces_to_infinity_and_the_lowest_float_to_itself(op: str, sign: int) -> None:
+    def define(net: TestNetwork) -> None:
+        net.output("y", net.trt.add_reduce(net.input("x", DType.F32, (-1, 2)), getattr(trt.ReduceOperation, op), 2, False))
+
+    low = np.finfo(np.float32).min
+    x = sign * np.array([[-np.inf, -np.inf], [low, -np.inf], [-np.inf, 3], [low, low]], np.float32)
+    assert run(define, x=x)["y"].tolist() == [sign * v for v in (-np.inf, low, 3, low)]
+
+
 def test_softmax() -> None:
     def define(net: TestNetwork) -> None:
         layer = net.trt.add_softmax(net.input("x", DType.F32, (-1, 3, 4)))
