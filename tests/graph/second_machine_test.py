@@ -1,4 +1,4 @@
-"""A second checkout in another folder, with its own output base and no network: a second machine with the same caches."""
+"""A second checkout elsewhere, with its own output base and no network: a second machine with the same caches."""
 
 from __future__ import annotations
 

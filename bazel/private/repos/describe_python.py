@@ -55,8 +55,8 @@ def main() -> None:
         json.dumps(
             {
                 "program": exe,
-                "version": "%d.%d" % sys.version_info[:2],
-                "full_version": "%d.%d.%d" % sys.version_info[:3],
+                "version": ".".join(map(str, sys.version_info[:2])),
+                "full_version": ".".join(map(str, sys.version_info[:3])),
                 "include": sysconfig.get_path("include", vars={"installed_base": sys.base_prefix}),
                 "fingerprint": {
                     "version": sys.version,
