@@ -1,7 +1,7 @@
 """The corpus: named files, good and hostile, each with the verdict that every reader must give ("ok" or a slug).
 
-Cases are made from sample.py's good bundle by one change each, so that exactly one rule is broken; where one file breaks
-several, the verdict pins the order of the checks.  Add a case for every fault that is ever found.
+Cases are made from sample.py's good bundle by one change each, so that exactly one rule is broken; where one file
+breaks several, the verdict pins the order of the checks. Add a case for every fault that is ever found.
 """
 
 from __future__ import annotations
@@ -52,12 +52,14 @@ def _good() -> Iterator[Case]:
     one = {"engines/llm.engine": b"x"}
     yield Case("good-one-section-of-one-byte", assemble(canonical(sample.with_sections(minimal, one)), one), "ok")
     full = {**SECTIONS, "a": bytes(4096), "b": b"y" * 4097, "c": b"z" * 8191}
-    yield Case("good-lengths-around-a-page", assemble(canonical(sample.with_sections(sample.header(), full)), full), "ok")
+    yield Case(
+        "good-lengths-around-a-page", assemble(canonical(sample.with_sections(sample.header(), full)), full), "ok"
+    )
     optimized = sample.header() | {"kind": "optimized", "runtime_strategy": None, "components": []}
     tree = {"optimized_runtime.json": b"{}", "artifacts/lib.so": b"\x7fELF", "text/tokenizer.json": b"{}"}
     yield Case("good-optimized", assemble(canonical(sample.with_sections(optimized, tree)), tree), "ok")
     other = sample.header()
-    other["provenance"]["checkpoint"]["source"] = "hub:Größe/模型 \U0001f600\"\\/"
+    other["provenance"]["checkpoint"]["source"] = 'hub:Größe/模型 \U0001f600"\\/'
     other["provenance"]["options"] = {"text": "\x00\x07\x08\t\n\f\r\x1f\x7f\u2028", "small": 1e-7, "large": 1.5e300}
     yield Case("good-unusual-text", assemble(canonical(sample.with_sections(other, SECTIONS)), SECTIONS), "ok")
     floats = sample.header()
@@ -251,7 +253,11 @@ def _values() -> Iterator[Case]:
         (("sections", 0, "length"), [0, -1], "bad_value"),
         (("sections", 0, "offset"), [-4096], "bad_value"),
         (("sections", 0, "sha256"), ["", "0" * 63, "0" * 65, "G" * 64, "A" * 64], "bad_value"),
-        (("sections", 0, "media_type"), ["", "text", "a/", "/b", "a/b/c", "A/b", "a/b c", "a/" + "b" * 64], "bad_value"),
+        (
+            ("sections", 0, "media_type"),
+            ["", "text", "a/", "/b", "a/b/c", "A/b", "a/b c", "a/" + "b" * 64],
+            "bad_value",
+        ),
         (("provenance", "checkpoint", "version"), [0, 2], "bad_value"),
         (("provenance", "checkpoint", "source"), ["", "a\tb", "x" * 1025], "bad_value"),
         (("provenance", "checkpoint", "files", 0, "size"), [-1], "bad_value"),
@@ -306,7 +312,22 @@ def _relations() -> Iterator[Case]:
 
 
 def _names() -> Iterator[Case]:
-    bad = ["/etc/passwd", "../x", "a/../b", "a//b", "a/", "./a", "a/./b", ".hidden", "a/.b", "a\\b", "a b", "C:x", "ä", "~/a"]
+    bad = [
+        "/etc/passwd",
+        "../x",
+        "a/../b",
+        "a//b",
+        "a/",
+        "./a",
+        "a/./b",
+        ".hidden",
+        "a/.b",
+        "a\\b",
+        "a b",
+        "C:x",
+        "ä",
+        "~/a",
+    ]
     for i, name in enumerate([*bad, "a" * 256]):
         verdict = "section_name" if len(name) < 256 else "bad_value"
         yield Case(f"section-name-{i}", _edited(_put("sections", 1, "name", to=name)), verdict)

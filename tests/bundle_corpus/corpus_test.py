@@ -12,7 +12,11 @@ from tests.bundle_corpus.judge import cpp_judge_all, cpp_verdicts, judge_tool, p
 from trtmc.bundle.rules import Rule
 
 CASES = all_cases()
-READ_RULES = {rule.slug for rule in Rule} - {Rule.WRITE_FAILED.slug, Rule.SOURCE_CHANGED.slug, Rule.NO_SUCH_SECTION.slug}
+READ_RULES = {rule.slug for rule in Rule} - {
+    Rule.WRITE_FAILED.slug,
+    Rule.SOURCE_CHANGED.slug,
+    Rule.NO_SUCH_SECTION.slug,
+}
 needs_tool = pytest.mark.skipif(judge_tool() is None, reason="set TRTMC_BUNDLE_JUDGE to the C++ judge tool")
 
 

@@ -1,4 +1,4 @@
-"""docs/bundle-format.md says what the code does: the worked example, the table of codes, the limits; and C++ has the same codes."""
+"""docs/bundle-format.md says what the code does: the example, the codes (in C++ too), the limits, the keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeded mutations of a good header: text that is nearly right, with its hash made right, so that it gets past the hash.
+"""Seeded mutations of a good header: text that is nearly right, with a right hash, so that readers look at it.
 
 The same seed gives the same mutants on every machine.
 """
@@ -17,8 +17,8 @@ _FRAGMENTS = (
     b"0", b"1e5", b"1.0", b"9223372036854775808", b"null", b"true", b"NaN", b'"a":1,', b'"kind":"native",', b"[[[[[[[[",
 )  # fmt: skip
 _VALUES: tuple[Json, ...] = (
-    None, True, False, 0, 1, -1, 2**31, 2**63 - 1, -(2**63), 0.0, 0.5, -0.0, 1e300, 1e-300, "", "x", "a/b", "..", "\x00",
-    "\u0085", "x" * 300, [], {}, [[]], {"a": 1}, 4096, 8192, 512,
+    None, True, False, 0, 1, -1, 2**31, 2**63 - 1, -(2**63), 0.0, 0.5, -0.0, 1e300, 1e-300, "", "x", "a/b", "..",
+    "\x00", "\u0085", "x" * 300, [], {}, [[]], {"a": 1}, 4096, 8192, 512,
 )  # fmt: skip
 
 

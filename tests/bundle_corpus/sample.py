@@ -1,7 +1,7 @@
 """Small good bundles and the tools to break them: bytes in, bytes out, no reader and no writer of the product involved.
 
 `assemble` puts a file together from a header's JSON text and section contents, exactly as the format page says and
-without asking whether the result makes sense.  It is the corpus' own idea of the format, so that a mistake in the
+without asking whether the result makes sense. It is the corpus' own idea of the format, so that a mistake in the
 product's layout code does not hide itself.
 """
 
@@ -147,7 +147,12 @@ EXAMPLE_SECTIONS = {"engines/llm.engine": b"engine\n"}
 
 def example() -> bytes:
     """The worked example of the format page: as little as a bundle can hold."""
-    value = header() | {"family": "example", "task": "embedding", "runtime_strategy": "example_encoder", "text_generation": None}
+    value = header() | {
+        "family": "example",
+        "task": "embedding",
+        "runtime_strategy": "example_encoder",
+        "text_generation": None,
+    }
     contract = value["components"][0]["contract"]
     contract["inputs"] = [{"name": "input_ids", "dtype": "int64", "shape": [1, "sequence"]}]
     contract["outputs"] = [{"name": "embedding", "dtype": "float32", "shape": [1, 384]}]

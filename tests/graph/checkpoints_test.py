@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from trtmc.e2e.tiny import make_tiny
 
 from tests.graph.harness import Checkout, checkout, sha256
+from trtmc.e2e.tiny import make_tiny
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 CONFIG = {

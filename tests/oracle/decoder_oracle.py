@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
+
 from trtmc.e2e.goldens import GoldenTurn, LogitRow, make_row
 
 

@@ -22,13 +22,13 @@ sys.path[:0] = [str(REPO), str(REPO / "python")]
 import numpy as np
 import torch
 import transformers
+
+from tests.oracle.decoder_oracle import Oracle
 from trtmc.e2e.fingerprint import config_sha256, weights_sha256
 from trtmc.e2e.goldens import Golden, GoldenCase, GoldenTurn, save_golden
 from trtmc.e2e.manifest import CaseSpec, CheckpointKind, Manifest, load_manifest
 from trtmc.e2e.prompts import random_prompt
 from trtmc.e2e.tiny import make_tiny
-
-from tests.oracle.decoder_oracle import Oracle
 
 #: A greedy choice must win by this much. Float32 results of two good implementations differ by about 1e-5 here.
 MIN_MARGIN = {CheckpointKind.TINY: 2e-4, CheckpointKind.NAMED: 1e-3}

@@ -91,7 +91,7 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         known = _resource_error(error)
         return _report(known.code, known.message, known.exit_code, as_json)
-    except Exception as error:  # noqa: BLE001 - the last line of defence
+    except Exception as error:  # the last line of defence
         traceback.print_exc()
         return _report(
             "cli.internal",

@@ -26,5 +26,5 @@ def test_exit_codes(kind: type[errors.TrtmcError], exit_code: int) -> None:
 
 @pytest.mark.parametrize("code", ["norule", "Area.rule", "area.", "area rule", ""])
 def test_malformed_slug_is_refused(code: str) -> None:
-    with pytest.raises(ValueError, match="area.rule"):
+    with pytest.raises(ValueError, match=r"area\.rule"):
         errors.BadInput(code, "x")
