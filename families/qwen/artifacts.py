@@ -9,8 +9,7 @@ from trtmc.core.text_assets import DefaultTokens, TextArtifacts, read_text_artif
 
 
 def text_artifacts(checkpoint: Checkpoint, config: QwenConfig, limits: Limits) -> TextArtifacts:
-    """Tokenizer, chat template and generation defaults of the checkpoint; Transformers has no default token "
-    "ids for Qwen."""
+    """Tokenizer, chat template and generation defaults; Transformers has no default token ids for Qwen."""
     return read_text_artifacts(
         checkpoint, vocab_size=config.vocab_size, max_sequence=limits.max_sequence, defaults=DefaultTokens()
     )

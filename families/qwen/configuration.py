@@ -92,8 +92,7 @@ def _head_dim(config: StrictConfig, hidden: int, heads: int, qwen3: bool) -> int
 
 
 def _refuse_sliding_window(config: StrictConfig, layers: int) -> None:
-    """The window counts only if its switch is on and it reaches a layer; then it is refused, since it isn't "
-    "implemented."""
+    """The window counts only if its switch is on and it reaches a layer; that is not implemented."""
     switch = config.boolean("use_sliding_window", default=False)
     window = config.integer("sliding_window", default=None)
     first = config.integer("max_window_layers", default=28)

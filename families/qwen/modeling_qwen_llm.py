@@ -1,5 +1,4 @@
-"""The Qwen2 and Qwen3 decoder, module for module as in Transformers, so that parameter paths are the "
-"checkpoint's tensor names."""
+"""The Qwen decoder, module for module as in Transformers: parameter paths are the checkpoint's tensor names."""
 
 from __future__ import annotations
 

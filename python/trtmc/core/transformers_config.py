@@ -52,8 +52,7 @@ class CommonConfig:
 
 
 def read_common(config: StrictConfig, model_types: Collection[str], architectures: Collection[str]) -> CommonConfig:
-    """Reads or accounts for the shared keys; token ids are left to `core.text_assets`, which reads them from "
-    "the same file."""
+    """Reads or accounts for the shared keys; `core.text_assets` reads the token ids from the same file."""
     model_type = config.choice("model_type", model_types)
     named = config.items("architectures", default=None)
     if named is not None and (len(named) != 1 or named[0] not in architectures):

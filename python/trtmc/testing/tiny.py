@@ -141,8 +141,7 @@ def _values(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def safetensors_bytes(tensors: Mapping[str, np.ndarray], dtype: str = "F32") -> bytes:
-    """A safetensors file from float32 arrays, stored as `dtype`, with an aligned header as the usual writers "
-    "make it."""
+    """A safetensors file from float32 arrays, stored as `dtype`, its header aligned as the usual writers do."""
     header: dict[str, Any] = {}
     parts, position = [], 0
     for name, array in tensors.items():

@@ -16,8 +16,7 @@ def kv_cache_update(net: NetworkLowering, cache: Any, update: Any, write_indices
 
 
 def causal_attention(net: NetworkLowering, query: Any, key: Any, value: Any, lengths: Any, scale: float) -> Any:
-    """Causal from the lower right corner of the valid part; TensorRT's attention doesn't scale, so the query "
-    "is scaled."""
+    """Causal from the lower right corner of the valid part; the query is scaled, since TensorRT doesn't."""
     scaled = (
         query
         if scale == 1.0
