@@ -87,7 +87,7 @@ class SamplingDefaults:
 
 @dataclass(frozen=True)
 class TextArtifacts:
-    """What a text-generation bundle needs besides engines; paths are files of the checkpoint, None where it has none."""
+    """What a text-generation bundle needs besides engines; paths are the checkpoint's files, None where it has none."""
 
     vocab_size: int
     max_sequence: int
