@@ -16,7 +16,7 @@ from trtmc.compilers.openvino.graph.graph import Graph
 from trtmc.compilers.openvino.graph.reader import read_network
 from trtmc.compilers.openvino.ir.model import Model
 from trtmc.compilers.openvino.ir.xml import to_xml
-from trtmc.compilers.openvino.lowering.table import lower
+from trtmc.compilers.openvino.lowering.table import check_layers, lower
 from trtmc.compilers.openvino.patterns.pipeline import fuse_decoder
 from trtmc.compilers.openvino.patterns.schedule import grouped
 from trtmc.compilers.openvino.patterns.simplify import simplify
@@ -60,6 +60,7 @@ class OpenVinoCompiler(Compiler):
         chosen, report = self.chosen(options), source.report
         with report.phase("read"):
             graph = read_network(source.network, source)
+            check_layers(graph)
             layers = graph.counts()
             state = cache_links(graph)
             _compare_state(state, source.contract)

@@ -37,17 +37,18 @@ class OpenVinoRunner:
         )
         self._keep = (weights, blob)
         self.model = openvino.Core().read_model(bytes(text), blob)
+        outputs = [port.get_any_name() for port in self.model.outputs]  # compiling may add names of other tensors
         settings = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": 2}
         self.compiled = openvino.Core().compile_model(self.model, "CPU", {**settings, **(config or {})})
         self._request = self.compiled.create_infer_request()
         self._openvino, self._bfloat16 = openvino, openvino.Type.bf16
         self._inputs = {port.get_any_name(): port.get_element_type() for port in self.compiled.inputs}
-        self._outputs = [port.get_any_name() for port in self.compiled.outputs]
+        self._outputs = outputs
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Results are copies. bfloat16 travels as uint16, which numpy has."""
         self._request.infer({name: self._tensor(name, array) for name, array in inputs.items()})
-        return {name: self._array(self._request.get_tensor(name)) for name in self._outputs}
+        return {name: self._array(self._request.get_output_tensor(i)) for i, name in enumerate(self._outputs)}
 
     def _tensor(self, name: str, array: np.ndarray) -> Any:
         array = np.ascontiguousarray(array) if array.ndim else array

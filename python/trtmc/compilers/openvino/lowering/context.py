@@ -110,5 +110,5 @@ class Lowering:
 
 
 def operand_type(dtype: DType) -> ElementType:
-    """The type in which a tensor of this dtype is computed."""
+    """The type in which a tensor of this dtype is computed; the walk has refused the others."""
     return ElementType.F32 if dtype in COMPUTE_DTYPES else STORAGE_TYPES[dtype]

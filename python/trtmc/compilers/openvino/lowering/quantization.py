@@ -1,60 +1,92 @@
-"""Quantize and dequantize layers: int8 and int4, per tensor, per axis or per block.
+"""Quantize and dequantize layers: int8, uint8 and int4, per tensor, per axis or per block, with or without zero points.
 
 8-bit and 4-bit floats are refused by name: they have no standard operation on the CPU yet.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from trtmc.compilers.openvino.graph.graph import Node, Tensor
 from trtmc.compilers.openvino.ir.model import ElementType, Value
 from trtmc.compilers.openvino.lowering.context import Lowering, Rule, operand_type
 from trtmc.core.dtype import DType
 
-_RANGES = {DType.I8: (-128.0, 127.0), DType.I4: (-8.0, 7.0)}
+_RANGES = {DType.I8: (-128.0, 127.0), DType.U8: (0.0, 255.0), DType.I4: (-8.0, 7.0)}
 
 
 def dequantize(low: Lowering, node: Node) -> None:
-    """float(x) * scale; constants stay packed in the file and in memory."""
-    source, scale = node.required(0), node.required(1)
+    """(float(x) - zero point) * scale; constants stay packed in the file and in memory."""
+    source, scale, zero = node.required(0), node.required(1), node.input(2)
     if source.dtype not in _RANGES:
         raise low.refusal(node, f"an input of type {source.dtype}")
-    converted = low.ops.convert(low.value(source), ElementType.F32)
-    low.put(node.output, _scaled(low, node, source, scale, converted, "Multiply"))
+    _check_zero(low, node, zero, source.dtype)
+    o, spread = low.ops, _Spread.of(low, node, source, scale)
+    x = spread.split(low, o.convert(low.value(source), ElementType.F32))
+    if zero is not None:
+        x = o.subtract(x, spread.placed(low, o.convert(low.value(zero), ElementType.F32)))
+    low.put(node.output, spread.joined(low, o.multiply(x, spread.placed(low, low.value(scale)))))
 
 
 def quantize(low: Lowering, node: Node) -> None:
-    """Rounded to the nearest, halves to even, then clamped."""
-    source, scale, target = node.required(0), node.required(1), node.output.dtype
-    if target is not DType.I8:
+    """x / scale rounded to the nearest, halves to even, plus the zero point, then clamped."""
+    source, scale, zero, target = node.required(0), node.required(1), node.input(2), node.output.dtype
+    if target not in (DType.I8, DType.U8):
         raise low.refusal(node, f"an output of type {target}")
+    _check_zero(low, node, zero, target)
     o, (lowest, highest) = low.ops, _RANGES[target]
-    y = _scaled(low, node, source, scale, low.value(source), "Divide")
+    spread = _Spread.of(low, node, source, scale)
+    y = o.divide(spread.split(low, low.value(source)), spread.placed(low, low.value(scale)))
     y = o.unary("Round", y, "opset5", mode="half_to_even")
+    if zero is not None:
+        y = o.add(y, spread.placed(low, o.convert(low.value(zero), ElementType.F32)))
     y = o.binary("Minimum", o.binary("Maximum", y, o.f32(lowest)), o.f32(highest))
-    low.put(node.output, o.convert(y, operand_type(target)))
+    low.put(node.output, spread.joined(low, o.convert(y, operand_type(target))))
 
 
-def _scaled(low: Lowering, node: Node, source: Tensor, scale: Tensor, x: Value, operation: str) -> Value:
-    """x times or over the scale, spread over the axis or the blocks that it belongs to."""
-    o, factor = low.ops, low.value(scale)
-    if scale.rank == 0 or (scale.rank == 1 and scale.shape[0] == 1):
-        return o.binary(operation, x, o.reshape(factor, low.dims_value(())))
-    if scale.rank == 1 and source.rank != 1:
-        axis = node.attributes["axis"] % source.rank
-        return o.binary(
-            operation, x, o.reshape(factor, low.dims_value([-1 if i == axis else 1 for i in range(source.rank)]))
-        )
-    if scale.rank != source.rank or min(source.shape) < 0 or min(scale.shape) < 0:
-        raise low.refusal(node, f"a scale of shape {list(scale.shape)} for an input of shape {list(source.shape)}")
-    inner: list[int] = []
-    spread: list[int] = []
-    for size, blocks in zip(source.shape, scale.shape, strict=True):
-        if size % blocks:
-            raise low.refusal(node, f"{blocks} blocks over {size} elements")
-        inner += [blocks, size // blocks]
-        spread += [blocks, 1]
-    split = o.binary(operation, o.reshape(x, low.dims_value(inner)), o.reshape(factor, low.dims_value(spread)))
-    return o.reshape(split, low.dims_value(source.shape))
+def _check_zero(low: Lowering, node: Node, zero: Tensor | None, dtype: DType) -> None:
+    if zero is not None and zero.dtype is not dtype:
+        raise low.refusal(node, f"a zero point of type {zero.dtype} for {dtype}")
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """How scales meet the elements they belong to: `coefficients` is their broadcast shape; blocks split dimensions."""
+
+    shape: tuple[int, ...]
+    coefficients: tuple[int, ...]
+    blocks: tuple[int, ...] | None = None
+
+    @classmethod
+    def of(cls, low: Lowering, node: Node, source: Tensor, scale: Tensor) -> _Spread:
+        """From the shapes of the input and of its scale."""
+        if scale.rank == 0 or (scale.rank == 1 and scale.shape[0] == 1):
+            return cls(source.shape, ())
+        if scale.rank == 1 and source.rank != 1:
+            axis = node.attributes["axis"] % source.rank
+            return cls(source.shape, tuple(-1 if i == axis else 1 for i in range(source.rank)))
+        if scale.rank != source.rank or min(source.shape) < 0 or min(scale.shape) < 0:
+            raise low.refusal(node, f"a scale of shape {list(scale.shape)} for an input of shape {list(source.shape)}")
+        inner: list[int] = []
+        spread: list[int] = []
+        for size, count in zip(source.shape, scale.shape, strict=True):
+            if size % count:
+                raise low.refusal(node, f"{count} blocks over {size} elements")
+            inner += [count, size // count]
+            spread += [count, 1]
+        return cls(source.shape, tuple(spread), tuple(inner))
+
+    def split(self, low: Lowering, x: Value) -> Value:
+        """The input with each blocked dimension as two."""
+        return x if self.blocks is None else low.ops.reshape(x, low.dims_value(self.blocks))
+
+    def placed(self, low: Lowering, coefficients: Value) -> Value:
+        """Scales or zero points, shaped to broadcast."""
+        return low.ops.reshape(coefficients, low.dims_value(self.coefficients))
+
+    def joined(self, low: Lowering, y: Value) -> Value:
+        """The result in the input's shape."""
+        return y if self.blocks is None else low.ops.reshape(y, low.dims_value(self.shape))
 
 
 RULES: dict[str, Rule] = {"DEQUANTIZE": dequantize, "QUANTIZE": quantize}

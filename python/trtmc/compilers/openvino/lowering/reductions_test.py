@@ -28,7 +28,9 @@ def test_reduce(op: str, axes: tuple[int, ...], keep: bool) -> None:
 @pytest.mark.parametrize(("op", "sign"), [("MAX", 1), ("MIN", -1)])
 def test_a_row_of_infinities_reduces_to_infinity_and_the_lowest_float_to_itself(op: str, sign: int) -> None:
     def define(net: TestNetwork) -> None:
-        net.output("y", net.trt.add_reduce(net.input("x", DType.F32, (-1, 2)), getattr(trt.ReduceOperation, op), 2, False))
+        net.output(
+            "y", net.trt.add_reduce(net.input("x", DType.F32, (-1, 2)), getattr(trt.ReduceOperation, op), 2, False)
+        )
 
     low = np.finfo(np.float32).min
     x = sign * np.array([[-np.inf, -np.inf], [low, -np.inf], [-np.inf, 3], [low, low]], np.float32)

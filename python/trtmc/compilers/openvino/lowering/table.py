@@ -61,11 +61,22 @@ RULES: dict[str, Rule] = {
 }
 
 
+def check_layers(graph: Graph) -> None:
+    """Refuses kinds and result types that can't be lowered; asked before anything else looks at the graph."""
+    for node in graph:
+        if node.kind not in RULES:
+            raise Lowering.refusal(node, REFUSED.get(node.kind, "a kind of layer that is not known"))
+        for tensor in node.outputs:
+            if tensor.dtype not in STORAGE_TYPES and node.kind != "CONSTANT":
+                raise Lowering.refusal(node, f"a result of type {tensor.dtype}")
+
+
 def lower(graph: Graph, state: dict[str, str], order: list[Node] | None = None) -> Model:
     """Emits every node, in the graph's own order if none is given.
 
     `state` maps cache inputs to the outputs that share their memory: those are float32.
     """
+    check_layers(graph)
     model = Model()
     low = Lowering(model)
     for tensor in graph.inputs:
@@ -78,11 +89,8 @@ def lower(graph: Graph, state: dict[str, str], order: list[Node] | None = None) 
         value = model.parameter(tensor.name, stored, tensor.shape)
         low.put(tensor, low.ops.convert(value, ElementType.F32) if tensor.dtype in COMPUTE_DTYPES else value)
     for node in order if order is not None else graph.ordered():
-        rule = RULES.get(node.kind)
-        if rule is None:
-            raise Lowering.refusal(node, REFUSED.get(node.kind, "a kind of layer that is not known"))
         model.scope = node.name
-        rule(low, node)
+        RULES[node.kind](low, node)
     model.scope = "outputs"
     shared = set(state.values())
     for name, tensor, dtype in zip(graph.output_names, graph.outputs, graph.output_dtypes, strict=True):
