@@ -58,7 +58,7 @@ def environment(root: Path, cc: str) -> dict[str, str]:
         "LD_LIBRARY_PATH": libraries,
         "PATH": f"{rust}/usr/bin:/usr/bin:/bin",
         "RUSTC": str(rust / "usr/bin/rustc"),
-        "RUSTFLAGS": f"--sysroot={rust}/usr -Awarnings --remap-path-prefix={root}=",
+        "RUSTFLAGS": f"--sysroot={rust}/usr --cap-lints=allow --remap-path-prefix={root}=",
         "SOURCE_DATE_EPOCH": "0",
     }
 
