@@ -27,7 +27,7 @@ from trtmc.core.report import Report
 
 
 class OpenVinoEngine(CompiledEngine):
-    """Text and blob; the blob's bytes are read from the network's constants while writing, and keep its source alive."""
+    """Text and blob; the blob's bytes are the network's constants themselves, and keep their source alive."""
 
     def __init__(self, contract: Contract, report: Report, model: Model, text: bytes) -> None:
         super().__init__(contract, report)

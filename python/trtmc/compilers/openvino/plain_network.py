@@ -1,6 +1,6 @@
 """A NetworkSource for a network that no family made: its contract is derived from the network itself.
 
-Dynamic dimensions take the names that the network gives them, else one per input and axis. There is a single profile that
+Dynamic dimensions take the names that the network gives them, else one per input and axis. There is one profile, which
 leaves every dimension open: the CPU target needs no ranges.
 """
 

@@ -64,7 +64,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "DEQUANTIZE": ("axis", "to_type", "block_shape"),
     "EINSUM": ("equation",),
     "ELEMENTWISE": ("op",),
-    "FILL": ("operation", "shape", "alpha", "beta", "is_alpha_beta_int64", "to_type"),
+    "FILL": ("operation", "shape", "alpha", "beta", "to_type"),
     "GATHER": ("axis", "mode", "num_elementwise_dims"),
     "GRID_SAMPLE": ("align_corners", "interpolation_mode", "sample_mode"),
     "KV_CACHE_UPDATE": ("cache_mode", "update_form"),
@@ -132,7 +132,7 @@ _MASKED_KINDS = {"REDUCE", "SOFTMAX", "TOPK", "NORMALIZATION"}
 
 
 def read_network(network: trt.INetworkDefinition, owner: object = None) -> Graph:
-    """Reads a finished network; `owner` keeps the memory of its constants alive, and every view of them keeps `owner`."""
+    """Reads a finished network; `owner` keeps its constants' memory alive, and every view of them keeps `owner`."""
     graph = Graph()
     reader = _Reader(graph, owner)
     graph.inputs = [reader.tensor(network.get_input(i)) for i in range(network.num_inputs)]

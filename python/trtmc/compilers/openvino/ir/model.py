@@ -122,8 +122,8 @@ class Model:
     def constant(self, arrays: Sequence[np.ndarray], type: ElementType, shape: Sequence[int]) -> Value:
         """A constant over raw bytes (several arrays: laid end to end). Equal constants become one layer.
 
-        Scalars get a layer each, though one place in the blob: OpenVINO's code generator (2026.4) fails on a scalar that
-        operations in different loops share.
+        Scalars get a layer each, though one place in the blob: OpenVINO's code generator (2026.4) fails on a scalar
+        that operations in different loops share.
         """
         size = sum(a.nbytes for a in arrays)
         offset = self.blob.place(arrays) if size else 0

@@ -58,7 +58,8 @@ def _printable(name: str) -> str:
 
 
 def _layer(layer: Layer) -> Iterator[str]:
-    yield f'<layer id="{layer.id}" name={quoteattr(_printable(layer.name))} type="{layer.type}" version="{layer.version}">\n'
+    name = quoteattr(_printable(layer.name))
+    yield f'<layer id="{layer.id}" name={name} type="{layer.type}" version="{layer.version}">\n'
     if layer.attributes:
         data = " ".join(f"{key}={quoteattr(attribute_text(value))}" for key, value in layer.attributes.items())
         yield f"<data {data}/>\n"

@@ -66,11 +66,10 @@ def top_k(low: Lowering, node: Node) -> None:
 
 
 def cumulative(low: Lowering, node: Node) -> None:
-    """A running sum; the axis is a constant scalar."""
-    source = node.required(0)
-    (axis,) = low.axes(node, node.input(1), source.rank)
+    """A running sum along the axis that input 1 names."""
+    axis = low.ops.reshape(low.value(node.required(1)), low.dims_value(()))
     exclusive, reverse = node.attributes["exclusive"], node.attributes["reverse"]
-    low.put(node.output, low.ops.cumsum(low.value(source), low.ops.index(axis), exclusive, reverse))
+    low.put(node.output, low.ops.cumsum(low.value(node.required(0)), axis, exclusive, reverse))
 
 
 def normalization(low: Lowering, node: Node) -> None:

@@ -63,16 +63,26 @@ def unsqueeze(low: Lowering, node: Node) -> None:
 def slice_(low: Lowering, node: Node) -> None:
     """Starts, sizes, strides from attributes or inputs 1-3, fill value from input 4, axes from attribute or input 5."""
     source, mode = node.required(0), node.attributes["mode"]
-    axes = node.attributes["axes"]
-    if node.input(5) is not None:
-        axes = low.axes(node, node.input(5), source.rank)
-    axes = tuple(a % source.rank for a in axes) if axes is not None else tuple(range(source.rank))
     start, size, stride = (_Ints(low, node, i, key) for i, key in ((1, "start"), (2, "shape"), (3, "stride")))
-    plain = mode in ("STRICT_BOUNDS", "DEFAULT") and stride.static is not None and 0 not in stride.static
-    if plain and stride.static is not None:
-        low.put(node.output, _strided(low, low.value(source), start, size, stride.static, axes))
+    axes = _axes(low, node, source.rank)
+    plain = mode in ("STRICT_BOUNDS", "DEFAULT")
+    if axes is None and plain:  # known at run time only; a stride of zero, which is a broadcast, can't be among them
+        given = _i64(low, node.required(5))
+        low.put(node.output, _strided(low, low.value(source), start, size, stride, given))
+    elif axes is None:
+        raise low.refusal(node, f"slice mode {mode} along axes that are no constant")
+    elif plain and stride.static is not None and 0 not in stride.static:
+        low.put(node.output, _strided(low, low.value(source), start, size, stride, low.dims_value(axes)))
     else:
         low.put(node.output, _indexed(low, node, source, start, size, stride, axes))
+
+
+def _axes(low: Lowering, node: Node, rank: int) -> tuple[int, ...] | None:
+    """All axes by default; None if they come at run time."""
+    given, axes = node.input(5), node.attributes["axes"]
+    if given is not None:
+        return low.axes(node, given, rank) if given.constant is not None else None
+    return tuple(a % rank for a in axes) if axes is not None else tuple(range(rank))
 
 
 class _Ints:
@@ -92,19 +102,17 @@ def _i64(low: Lowering, tensor: Tensor) -> Value:
     return low.ops.convert(low.value(tensor), ElementType.I64)
 
 
-def _strided(
-    low: Lowering, x: Value, start: _Ints, size: _Ints, stride: tuple[int, ...], axes: tuple[int, ...]
-) -> Value:
+def _strided(low: Lowering, x: Value, start: _Ints, size: _Ints, stride: _Ints, axes: Value) -> Value:
     """Slice with stop = start + size * stride; a stop before the first element must not be read as "from the end"."""
     o = low.ops
-    if start.static is not None and size.static is not None:
-        raw = [a + n * s for a, n, s in zip(start.static, size.static, stride, strict=True)]
+    if start.static is not None and size.static is not None and stride.static is not None:
+        raw = [a + n * s for a, n, s in zip(start.static, size.static, stride.static, strict=True)]
         stop = low.dims_value([_BEFORE_START if e < 0 else e for e in raw])
     else:
-        stop = o.add(start.value, o.multiply(size.value, low.dims_value(stride)))
-        if min(stride) < 0:
+        stop = o.add(start.value, o.multiply(size.value, stride.value))
+        if stride.static is None or min(stride.static, default=1) < 0:
             stop = o.select(o.compare("Less", stop, o.index(0)), o.index(_BEFORE_START), stop)
-    return o.slice(x, start.value, stop, low.dims_value(stride), o.i64(*axes))
+    return o.slice(x, start.value, stop, stride.value, axes)
 
 
 def _indexed(

@@ -138,6 +138,18 @@ def test_slice_along_given_axes() -> None:
     np.testing.assert_array_equal(run(define, x=X)["y"], X[:, :, 1:3])
 
 
+def test_slice_with_everything_from_tensors() -> None:
+    def define(net: TestNetwork) -> None:
+        layer = net.trt.add_slice(net.input("x", DType.F32, (-1, -1, -1)), (0, 0), (1, 1), (1, 1))
+        for index, name in ((1, "start"), (2, "size"), (3, "stride"), (5, "axes")):
+            layer.set_input(index, net.input(name, DType.I64, (2,)))
+        net.output("y", layer)
+
+    given = {"start": [3, 0], "size": [2, 2], "stride": [-2, 1], "axes": [2, 1]}
+    inputs = {name: np.array(values) for name, values in given.items()}
+    np.testing.assert_array_equal(run(define, x=X, **inputs)["y"], X[:, 0:2, 3::-2])
+
+
 def test_layers_that_come_before_what_they_read() -> None:
     def define(net: TestNetwork) -> None:
         x = net.input("x", DType.F32, (-1, 3, 4))

@@ -1,4 +1,4 @@
-"""Layers over images and volumes, [batch, channels, spatial...]: convolution, pooling, padding, resize, scale, LRN, grids."""
+"""Layers over images and volumes, [batch, channels, spatial...]: convolution, pooling, padding, resize and the like."""
 
 from __future__ import annotations
 

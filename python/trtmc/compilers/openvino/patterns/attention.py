@@ -56,6 +56,8 @@ def _fuse(graph: Graph, node: Node) -> bool:
     key, value = (_cache_update(graph, node, node.required(i)) for i in (1, 2))
     if merged is None or key is None or value is None or key.required(2) is not value.required(2):
         return False
+    if key.required(0).shape != value.required(0).shape:
+        return False
     _, kv_heads, _, width = key.required(0).shape
     heads = node.required(0).shape[1]
     query, scale = _unscaled(node.required(0))
