@@ -20,7 +20,8 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 Status check_zero(std::span<const std::byte> file, const Padding& padding) {
   const auto run = file.subspan(padding.offset, padding.length);
-  const auto bad = std::find_if(run.begin(), run.end(), [](std::byte b) { return b != std::byte{}; });
+  const auto bad =
+      std::find_if(run.begin(), run.end(), [](std::byte b) { return b != std::byte{}; });
   if (bad == run.end()) return Status::ok();
   const auto at = padding.offset + static_cast<std::uint64_t>(bad - run.begin());
   return fault(kNonzeroPadding, "byte " + std::to_string(at) + ", in the padding " +

@@ -42,7 +42,8 @@ void read_all(const std::string& path) {
     if (bundle.status().code().empty() || bundle.status().message().empty()) std::abort();
     return;
   }
-  if (trtmc::describe_json(**bundle).empty() || trtmc::describe_text(**bundle).empty()) std::abort();
+  if (trtmc::describe_json(**bundle).empty()) std::abort();
+  if (trtmc::describe_text(**bundle).empty()) std::abort();
   for (const auto& section : (*bundle)->header().sections) {
     const auto bytes = (*bundle)->section(section.name);
     if (bytes && bytes->size() != section.length) std::abort();

@@ -83,8 +83,9 @@ std::string sections_text(const std::vector<BundleSection>& sections) {
 
 std::string text_generation_text(const json& facts) {
   std::string text = "text generation\n ";
-  for (std::string_view key : {"vocab_size", "max_sequence", "bos_token_id", "eos_token_ids", "pad_token_id"}) {
-    text += " " + std::string(key) + " " + encode_canonical(facts[std::string(key)]);
+  for (const char* key :
+       {"vocab_size", "max_sequence", "bos_token_id", "eos_token_ids", "pad_token_id"}) {
+    text += " " + std::string(key) + " " + encode_canonical(facts[key]);
   }
   text += "\n  sampling";
   for (const auto& [key, value] : facts["sampling"].items()) {

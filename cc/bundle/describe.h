@@ -9,7 +9,8 @@
 
 namespace trtmc {
 
-// One line of canonical JSON: {"file_length":…,"header":{…},"header_length":…,"id":"…","version":1}
+// One line of canonical JSON:
+// {"file_length":…,"header":{…},"header_length":…,"id":"…","version":1}
 std::string describe_json(const Bundle& bundle);
 
 // For people; ends with a newline.

@@ -17,7 +17,8 @@ using Json = nlohmann::json;
 // Digits and exponent as Python's repr lays them out: plain from 1e-4 up to below 1e16.
 void append_double(double value, std::string& out) {
   char buffer[40];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
   std::string_view text(buffer, static_cast<std::size_t>(end.ptr - buffer));
   if (text.front() == '-') {
     out += '-';
@@ -130,7 +131,8 @@ class Builder final : public nlohmann::json_sax<Json> {
     key_ = std::move(name);
     return true;
   }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
+  bool parse_error(std::size_t, const std::string&,
+                   const nlohmann::detail::exception& error) override {
     problem_ = error.what();
     return false;
   }
@@ -195,7 +197,8 @@ Status check_depth(std::string_view data) {
 }
 
 Status not_canonical(std::string_view expected, std::string_view found) {
-  const auto difference = std::mismatch(expected.begin(), expected.end(), found.begin(), found.end());
+  const auto difference =
+      std::mismatch(expected.begin(), expected.end(), found.begin(), found.end());
   const auto at = static_cast<std::size_t>(difference.first - expected.begin());
   const auto near = [at](std::string_view text) {
     return at < text.size() ? quote(text.substr(at, 24)) : std::string("its end");
@@ -229,7 +232,8 @@ Result<Json> decode_canonical(std::string_view data) {
     return fault(kHeaderJson, "the header is no JSON: " + builder.problem());
   }
   if (!builder.duplicate().empty()) {
-    return fault(kDuplicateKey, "the header has the key " + builder.duplicate() + " twice in one object");
+    return fault(kDuplicateKey,
+                 "the header has the key " + builder.duplicate() + " twice in one object");
   }
   const std::string canonical = encode_canonical(builder.root);
   if (canonical != data) return not_canonical(canonical, data);

@@ -52,7 +52,8 @@ std::string judge_bytes(std::string_view bytes) {
   return verdict;
 }
 
-std::string obey(const std::string& order, const std::string& path, const std::string& base) {
+std::string obey(const std::string& order, const std::string& path,
+                 const std::string& base) {
   std::istringstream words(order);
   std::string verb;
   words >> verb;
@@ -89,6 +90,8 @@ int main(int argc, char** argv) {
     return 3;
   }
   const std::string base((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  for (std::string order; std::getline(std::cin, order);) std::cout << obey(order, argv[1], base) << "\n";
+  for (std::string order; std::getline(std::cin, order);) {
+    std::cout << obey(order, argv[1], base) << "\n";
+  }
   return 0;
 }

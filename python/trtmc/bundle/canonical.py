@@ -1,11 +1,11 @@
 """Canonical JSON: the one spelling of a JSON value that a bundle header may have.
 
-UTF-8 without BOM; no white space outside strings; object keys in code point order; strings escape only `"`, `\\` and the
-characters below U+0020 (short forms \\b \\t \\n \\f \\r, else \\u00xx in lower case); integers in plain decimal within 64
-signed bits; other numbers finite, with the fewest digits that read back as the same double, plain from 1e-4 up to below
-1e16 and with a signed exponent of at least two digits otherwise, always with a `.` or an `e`.
+UTF-8 without BOM; no white space outside strings; object keys in code point order; strings escape only `"`, `\\` and
+the characters below U+0020 (short forms \\b \\t \\n \\f \\r, else \\u00xx in lower case); integers in plain decimal
+within 64 signed bits; other numbers finite, with the fewest digits that read back as the same double, plain from 1e-4
+up to below 1e16 and with a signed exponent of at least two digits otherwise, always with a `.` or an `e`.
 
-`decode` accepts that spelling only, and says which rule another one breaks.  The order of its checks is fixed (depth,
+`decode` accepts that spelling only, and says which rule another one breaks. The order of its checks is fixed (depth,
 syntax, duplicate keys, spelling), so that the C++ reader judges alike.
 
 This module knows nothing about the header's meaning.

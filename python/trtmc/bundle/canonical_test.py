@@ -60,7 +60,7 @@ def test_brackets_in_strings_do_not_nest() -> None:
 
 
 def test_messages_say_where_and_what() -> None:
-    with pytest.raises(Fault, match='byte 2 on: expected "a.*found "b') as caught:
+    with pytest.raises(Fault, match=r'byte 2 on: expected "a.*found "b') as caught:
         decode(b'{"b":1,"a":1}')
     assert caught.value.exit_code == 3
     with pytest.raises(Fault, match='"size"'):

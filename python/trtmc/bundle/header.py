@@ -1,7 +1,7 @@
 """The bundle header, version 1: typed records, and the checks that no single record can make.
 
-Field order is the order of checks and part of the format's error contract (the C++ reader follows it); on disk, keys are
-sorted.  The records hold what they say and do nothing; `check` compares them with each other.
+Field order is the order of checks and part of the format's error contract (the C++ reader follows it); on disk, keys
+are sorted. The records hold what they say and do nothing; `check` compares them with each other.
 
 This module does not know bytes, files or offsets on disk; see canonical, layout, reader and writer.
 """
@@ -209,7 +209,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class BundleHeader:
-    """The whole header.  `sections` may be left empty when handed to the writer, which fills it."""
+    """The whole header. `sections` may be left empty when handed to the writer, which fills it."""
 
     kind: Annotated[str, OneOf(("native", "optimized"))]
     family: Identifier
@@ -290,7 +290,8 @@ def _check_contract(contract: Contract, where: str) -> None:
             if not lowest <= best <= highest:
                 raise Fault(
                     Rule.INCONSISTENT,
-                    f"header: {where}.profiles[{i}].dims.{name} is [{lowest}, {best}, {highest}], expected min, opt, max",
+                    f"header: {where}.profiles[{i}].dims.{name} is [{lowest}, {best}, {highest}], "
+                    "expected min, opt, max",
                 )
     _check_dimensions(contract, where)
 

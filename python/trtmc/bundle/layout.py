@@ -9,7 +9,7 @@
 | 56 | 8 | file_length |
 | 64 | header_length | header |
 
-These numbers are on disk: do not change them.  This module knows no JSON and opens no file.
+These numbers are on disk: do not change them. This module knows no JSON and opens no file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Opens a bundle: maps it, checks everything before it is used, and hands out sections as memory.
 
 Opening checks the preamble, the header with its hash and schema, that header and sections cover the file exactly, and
-that all padding is zero.  The hash of a section is checked before its first use (`lazy`), or all at once (`full`).
+that all padding is zero. The hash of a section is checked before its first use (`lazy`), or all at once (`full`).
 
 This module does not know what sections mean, and never executes or unpacks one.
 
@@ -28,7 +28,7 @@ Verify = Literal["lazy", "full"]
 
 
 class Bundle:
-    """An open, checked bundle.  Safe to use from several threads; close it, or use it as a context manager."""
+    """An open, checked bundle. Safe to use from several threads; close it, or use it as a context manager."""
 
     def __init__(self, path: Path, file: mmap.mmap, preamble: Preamble, header: BundleHeader) -> None:
         self.path = path

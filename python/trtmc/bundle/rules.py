@@ -1,7 +1,7 @@
 """Every way in which a bundle file can be wrong: one stable slug per rule, its exit class, and its meaning.
 
-This table is the contract between the Python reader, the C++ reader (cc/bundle/rules.h) and docs/bundle-format.md; tests
-hold the three together.  Slugs are never reused or renamed.
+This table is the contract between the Python reader, the C++ reader (cc/bundle/rules.h) and docs/bundle-format.md;
+tests hold the three together. Slugs are never reused or renamed.
 
 This module knows no bytes; it only names faults.
 """

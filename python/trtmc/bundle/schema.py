@@ -1,8 +1,8 @@
 """Strict reading of JSON values into typed dataclasses, driven by their annotations.
 
 Every field of a dataclass is a required key; any other key is refused; JSON types must match exactly (no number for a
-string, no integer for a float, no `true` for 1).  `Annotated` adds limits.  The order of the checks is fixed so that the
-C++ reader reports the same rule: per object first unknown keys, then missing keys, then the fields as declared.
+string, no integer for a float, no `true` for 1). `Annotated` adds limits. The order of the checks is fixed so that
+the C++ reader reports the same rule: per object first unknown keys, then missing keys, then the fields as declared.
 
 This module does not know which records exist; see header.
 

@@ -1,12 +1,13 @@
 """Writes a bundle: lays sections out, streams them with their hashes, and makes the file appear whole or not at all.
 
-The file is written under a temporary name in the destination folder, flushed to disk, and renamed.  On any error, and on
-Ctrl-C, the temporary file is removed and an older bundle of that name stays as it was.  The same header and sections give
-the same bytes.
+The file is written under a temporary name in the destination folder, flushed to disk, and renamed. On any error, and
+on Ctrl-C, the temporary file is removed and an older bundle of that name stays as it was. The same header and
+sections give the same bytes.
 
 This module does not know what sections mean.
 
-    write_bundle(Path("x.bundle"), header, [SectionSource("llm.engine", "application/octet-stream", Path("llm.engine"))])
+    engine = SectionSource("engines/llm.engine", "application/octet-stream", Path("llm.engine"))
+    write_bundle(Path("x.bundle"), header, [engine])
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class SectionSource:
 
 
 def write_bundle(path: Path, header: BundleHeader, sections: Sequence[SectionSource]) -> str:
-    """Writes `path` and returns the bundle id.  `header.sections` is ignored and made from `sections`, in that order."""
+    """Writes `path` and returns the bundle id. `header.sections` is ignored and made from `sections`, in that order."""
     try:
         lengths = [source.length() for source in sections]
         empty = next((source.name for source, length in zip(sections, lengths, strict=True) if length == 0), None)
@@ -97,7 +98,7 @@ def _with_sections(
 def _lay_out(
     header: BundleHeader, sources: Sequence[SectionSource], lengths: Sequence[int]
 ) -> tuple[list[int], int, int]:
-    """Offsets, file length and header length.  Offsets are part of the header, so its length is a fixed point."""
+    """Offsets, file length and header length. Offsets are part of the header, so its length is a fixed point."""
     hashes = ["0" * 64] * len(sources)
     header_length = 0
     while True:

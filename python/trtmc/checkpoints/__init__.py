@@ -5,8 +5,8 @@
     download(HubModel("https://…", "org/model", "8c3f…", {"config.json": "…sha256"}), Path("out"))
     generate_tiny(Path("out"), TinySpec(model_type="qwen3", seed=7))
 
-Each leaves a folder in the Hugging Face layout, whole or not at all.  Names are loaded on first use, so that the generator
-does not need the `gguf` package.
+Each leaves a folder in the Hugging Face layout, whole or not at all. Names are loaded on first use, so that the
+generator does not need the `gguf` package.
 """
 
 from __future__ import annotations

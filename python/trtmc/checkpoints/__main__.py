@@ -1,7 +1,7 @@
 """Command line of this package: `python -m trtmc.checkpoints {gguf,ingest,hub,tiny} … -o OUT`.
 
-Each command fills one folder in the Hugging Face layout.  With --source and --revision, `gguf` and `tiny` add
-checkpoint.json.  Errors are one sentence; the exit codes are those of trtmc-build.
+Each command fills one folder in the Hugging Face layout. With --source and --revision, `gguf` and `tiny` add
+checkpoint.json. Errors are one sentence; the exit codes are those of trtmc-build.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Converts a GGUF file of the llama architecture into a Hugging Face checkpoint folder.
 
 The result has config.json, generation_config.json, model.safetensors, tokenizer.json and tokenizer_config.json (which
-carries the chat template).  The same input gives the same bytes.  Memory stays near one chunk of one tensor: see
-gguf_weights.  Whatever the file holds that has no place in the result is refused by name.
+carries the chat template). The same input gives the same bytes. Memory stays near one chunk of one tensor: see
+gguf_weights. Whatever the file holds that has no place in the result is refused by name.
 
 Example:
     convert_gguf(Path("model.Q4_1.gguf"), Path("out"), "float16")

@@ -94,7 +94,7 @@ class Vocabulary:
         return vocabulary
 
     def eos_ids(self) -> list[int]:
-        """Every token that ends an answer: the file's own, its end-of-turn token, and the one its template closes with."""
+        """The tokens that end an answer: the file's own, its end-of-turn token, and what its template closes with."""
         ids = [self.eos] + ([self.eot] if self.eot is not None else [])
         closing = "<|im_end|>"
         if closing in (self.chat_template or "") and closing in self.tokens:

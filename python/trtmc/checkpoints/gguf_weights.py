@@ -1,7 +1,7 @@
 """Turns the tensors of a llama-architecture GGUF file into Hugging Face weights, chunk by chunk.
 
 Two things differ between the layouts: the names, and the row order of the query and key projections, which GGUF stores
-with the two halves of each rotary pair next to each other.  Everything else is dequantisation, done by the `gguf`
+with the two halves of each rotary pair next to each other. Everything else is dequantisation, done by the `gguf`
 package a few rows at a time.
 
 This module does not know tokenizers or configuration files, and writes nothing.

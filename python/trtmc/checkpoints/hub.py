@@ -1,8 +1,8 @@
 """Downloads the files of one model from a hub at an exact revision, each pinned by its SHA-256.
 
-The layout is the one hubs share: `<endpoint>/<model>/resolve/<revision>/<file>`.  The endpoint comes from the caller or from
-HF_ENDPOINT, the token from HF_TOKEN; none is written here.  An interrupted download goes on where it stopped; a file counts
-only when its hash is right.
+The layout is the one hubs share: `<endpoint>/<model>/resolve/<revision>/<file>`. The endpoint comes from the caller
+or from HF_ENDPOINT, the token from HF_TOKEN; none is written here. An interrupted download goes on where it stopped;
+a file counts only when its hash is right.
 
 This module knows HTTP and hashes, and nothing about what the files mean.
 
@@ -117,7 +117,8 @@ def _fetch(model: HubModel, name: str, partial: Path, pause: Callable[[float], N
         if not resumed:
             raise BadInput(
                 "hub.wrong_hash",
-                f"{model.url(name)}: its SHA-256 is {found}, pinned is {expected}; the pin is wrong, or the file was replaced",
+                f"{model.url(name)}: its SHA-256 is {found}, pinned is {expected}; "
+                "the pin is wrong, or the file was replaced",
             )
         problem = "what was downloaded before does not fit"
     kept = " (the part that arrived is kept)" if partial.exists() else ""

@@ -1,7 +1,8 @@
 """Brings the files of a folder into the build graph: linked or copied, hashed, and recorded in checkpoint.json.
 
-Symbolic links, as a hub's cache is full of them, are replaced by what they point to, so the result is the same as that of
-a folder of plain files.  A link that dangles, or leaves the folder and its cache, is refused by name and target.
+Symbolic links, as a hub's cache is full of them, are replaced by what they point to, so the result is the same as
+that of a folder of plain files. A link that dangles, or leaves the folder and its cache, is refused by name and
+target.
 
 This module knows which files a build reads (trtmc.core.admission) and no model.
 

@@ -1,7 +1,7 @@
 """Writes a safetensors file one tensor at a time, so that no more than one chunk of one tensor is ever in memory.
 
 The header is made from the declared shapes before any value exists; values then arrive in the declared order, each as
-any number of C-contiguous chunks.  The bytes depend on the declaration and the values only.
+any number of C-contiguous chunks. The bytes depend on the declaration and the values only.
 
 This module knows the safetensors layout and nothing about models or about where values come from.
 

@@ -1,8 +1,8 @@
-"""Tiny decoder checkpoints with seeded random weights and a working tokenizer: complete, offline, the same bytes every time.
+"""Tiny decoder checkpoints with seeded random weights and a working tokenizer: complete, and always the same bytes.
 
-A value depends on the seed, the tensor's name and its place in the tensor, on nothing else; so two specs that differ in one
-tensor share all others.  Values are spread so that a wrong factor, bias or rotation changes the greedy ids instead of
-drowning in rounding.
+A value depends on the seed, the tensor's name and its place in the tensor, on nothing else; so two specs that differ
+in one tensor share all others. Values are spread so that a wrong factor, bias or rotation changes the greedy ids
+instead of drowning in rounding.
 
 This module knows how Transformers names the tensors of llama, qwen2 and qwen3, and nothing about our builder.
 

@@ -1,8 +1,8 @@
 """A byte-level BPE tokenizer made here, small enough for tiny checkpoints, and a ChatML chat template.
 
-The 256 bytes are always there, so any text can be written and read back; the remaining ids are merges learned from a few
-sentences of our own, and three control tokens at the end.  Same size, same bytes.  The pre-tokenizer and the normalizer
-are those of Qwen's tokenizers.
+The 256 bytes are always there, so any text can be written and read back; the remaining ids are merges learned from a
+few sentences of our own, and three control tokens at the end. Same size, same bytes. The pre-tokenizer and the
+normalizer are those of Qwen's tokenizers.
 
 This module knows the layout of tokenizer.json and nothing about weights.
 
@@ -11,6 +11,7 @@ This module knows the layout of tokenizer.json and nothing about weights.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,12 +34,13 @@ _SPLIT = (
 
 _SENTENCES = """
 A small model learns nothing here, yet every sentence must come back as it was written. The quick answer is the right
-answer when the question is short. Where do the weights come from, and what is in the file? They come from a seed, and the
-file holds their names, shapes and values. The user asks, the assistant answers, and the system listens. One network reads
-the prompt, another writes the next token, and the cache keeps the keys and the values of all that went before. In the
-morning the river is cold; in the evening the stones are warm. There are seven days in the week and twelve months in the
-year. Write a line, read a line, then write the other line again. What is the capital of the country on the other side of
-the mountain? Nobody here knows the name of the city, but the map on the table shows the road, the bridge and the station.
+answer when the question is short. Where do the weights come from, and what is in the file? They come from a seed, and
+the file holds their names, shapes and values. The user asks, the assistant answers, and the system listens. One
+network reads the prompt, another writes the next token, and the cache keeps the keys and the values of all that went
+before. In the morning the river is cold; in the evening the stones are warm. There are seven days in the week and
+twelve months in the year. Write a line, read a line, then write the other line again. What is the capital of the
+country on the other side of the mountain? Nobody here knows the name of the city, but the map on the table shows the
+road, the bridge and the station.
 """
 
 
@@ -73,7 +75,7 @@ def learn(vocab_size: int) -> TinyVocabulary:
     while len(merges) < count:
         pairs: Counter[tuple[str, str]] = Counter()
         for word, times in words.items():
-            for pair in zip(word, word[1:], strict=False):
+            for pair in itertools.pairwise(word):
                 pairs[pair] += times
         fresh = {pair: times for pair, times in pairs.items() if "".join(pair) not in tokens}
         if not fresh:
