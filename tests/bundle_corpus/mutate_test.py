@@ -20,7 +20,7 @@ COUNT = int(os.environ.get("TRTMC_BUNDLE_MUTANTS", "3000"))
 
 def test_mutants_are_varied() -> None:
     verdicts = Counter(python_verdict(data) for data in mutants(SEED, 800))
-    assert len(verdicts) >= 12, verdicts
+    assert len(verdicts) >= 10, verdicts
 
 
 @pytest.mark.skipif(judge_tool() is None, reason="set TRTMC_BUNDLE_JUDGE to the C++ judge tool")

@@ -39,7 +39,7 @@ class ByteStream(Protocol):
         """Bytes in all, known beforehand."""
 
     def chunks(self) -> Iterator[memoryview]:
-        """The bytes in order, as flat views."""
+        """The bytes in order, as flat views. A view's bytes must not change after it was given: it is hashed later."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +170,8 @@ def _write_sections(
                 pending = hasher.submit(digest.update, chunk)
                 _write_at(file, at, chunk)
                 at += len(chunk)
+                if at > offset + length:
+                    break
             if pending is not None:
                 pending.result()
             if at != offset + length:

@@ -6,6 +6,7 @@ import dataclasses
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,32 @@ def test_a_source_that_changes_is_noticed(
     assert caught.value.code == "bundle.source_changed"
     assert str(engine) in caught.value.message
     assert _files(tmp_path) == ["llm.engine"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Stream:
+    """Content made while it is written; `length` is what it promised."""
+
+    parts: tuple[bytes, ...]
+    length: int
+
+    def chunks(self) -> Iterator[memoryview]:
+        yield from map(memoryview, self.parts)
+
+
+def test_streamed_content(tmp_path: Path) -> None:
+    content = sample.SECTIONS["engines/llm.engine"]
+    stream = Stream((content[:1], b"", content[1:20], content[20:]), len(content))
+    write_bundle(tmp_path / "x", HEADER, [dataclasses.replace(SOURCES[0], data=stream), SOURCES[1]])
+    assert (tmp_path / "x").read_bytes() == sample.good()
+
+
+@pytest.mark.parametrize("parts", [(b"12345",), (b"1234", b"5678"), (b"1234567", b"8"), ()])
+def test_a_stream_that_breaks_its_promise_is_noticed(tmp_path: Path, parts: tuple[bytes, ...]) -> None:
+    with pytest.raises(TrtmcError) as caught:
+        write_bundle(tmp_path / "x", HEADER, [dataclasses.replace(SOURCES[0], data=Stream(parts, 7)), SOURCES[1]])
+    assert caught.value.code == "bundle.source_changed"
+    assert _files(tmp_path) == []
 
 
 @pytest.mark.parametrize(
