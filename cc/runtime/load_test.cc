@@ -96,9 +96,9 @@ TEST_F(LoadTest, MissingBackend) {
   expect_failure("load.missing_dso", 6, {"libtrtmc_backend_table.so", root_.string()});
 }
 
-TEST_F(LoadTest, MissingDependencyOfABackend) {
-  std::filesystem::remove(library("libtoy_dependency.so"));
-  expect_failure("dso.open_failed", 6, {"libtoy_dependency.so"});
+TEST_F(LoadTest, DependencyThatAnotherCouldReplace) {
+  install("libnameless_dependency.so", "libtoy_dependency.so");
+  expect_failure("load.unsafe_dso", 6, {"libtoy_dependency.so", "soname", "LD_LIBRARY_PATH"});
 }
 
 TEST_F(LoadTest, MissingLibraryFolder) {
