@@ -11,8 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from trtmc.cli.checkpoint_command import admit
-from trtmc.cli.console import Console
+from trtmc.checkpoints.ingest import admit
 from trtmc.core.admission import checkpoint_files
 from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.errors import TrtmcError
@@ -38,7 +37,6 @@ def main(manifest_path: str, out: str) -> int:
                 Path(out),
                 manifest["source"],
                 manifest["revision"],
-                Console(quiet=True),
             )
     except TrtmcError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Console:
-    """Progress for people, unless quiet; results for people or, with `as_json`, for programs."""
+    """Progress and results for people, unless quiet; results for programs with `as_json`."""
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet = quiet
@@ -21,7 +21,10 @@ class Console:
 
     def result(self, text: str, value: dict[str, Any]) -> None:
         """The command's answer."""
-        print(compact_json(value) if self.as_json else text)
+        if self.as_json:
+            print(compact_json(value))
+        elif not self.quiet:
+            print(text)
 
 
 def compact_json(value: dict[str, Any]) -> str:

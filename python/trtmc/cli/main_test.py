@@ -113,6 +113,11 @@ def test_steps_give_the_same_engine_and_bundle_as_one_go(run: Run, model: Path, 
     assert (tmp_path / "steps.bundle").read_bytes() == (tmp_path / "whole.bundle").read_bytes()
 
 
+def test_quiet(run: Run, model: Path, tmp_path: Path) -> None:
+    result = run(model, "-o", tmp_path / "x.bundle", "-q")
+    assert (result.code, result.out, result.err) == (0, "", "")
+
+
 def test_progress_goes_to_stderr(run: Run, model: Path, tmp_path: Path) -> None:
     result = run(model, "-o", tmp_path / "x.bundle")
     assert result.err.count("trtmc-build: ") >= 4
