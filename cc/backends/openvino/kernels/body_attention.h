@@ -10,11 +10,19 @@ inline Vec load_upto(const float* p, int n) {
   return n >= kWidth ? load(p) : load_n(p, n);
 }
 
-// scores[r][j] = q[r] · k[j] for up to 4 rows.
+inline void prefetch_row(const float* p, int dim) {
+  for (int d = 0; d < dim; d += 16) {
+    _mm_prefetch(reinterpret_cast<const char*>(p + d), _MM_HINT_T0);
+  }
+}
+
+// scores[r][j] = q[r] · k[j]. Meanwhile the values `v`, needed next, come from memory.
 template <int kRows>
-inline void score_dots(const float* const* q, const float* k, int keys, int dim, float* scores) {
+inline void score_dots(const float* const* q, const float* k, const float* v, int keys, int dim,
+                       float* scores) {
   for (int j = 0; j < keys; ++j) {
     const float* key = k + static_cast<std::size_t>(j) * dim;
+    prefetch_row(v + static_cast<std::size_t>(j) * dim, dim);
     Vec acc[kRows];
     for (int r = 0; r < kRows; ++r) acc[r] = zero();
     for (int d = 0; d < dim; d += kWidth) {
@@ -154,7 +162,7 @@ inline void attend_rows(const AttentionBlock& b, const AttentionState& state, in
   if (packed != nullptr) {
     score_packed<kRows>(b.q + row, packed, b.head_dim, scores);
   } else {
-    score_dots<kRows>(b.q + row, k, keys, b.head_dim, scores);
+    score_dots<kRows>(b.q + row, k, v, keys, b.head_dim, scores);
   }
   for (int r = 0; r < kRows; ++r) {
     const int at = row + r;
@@ -182,6 +190,10 @@ void attend(const AttentionBlock& b, const AttentionState& state) {
     if (b.rows >= kPackedAttentionRows) {
       transpose_keys(b.k + static_cast<std::size_t>(j0) * b.head_dim, keys, b.head_dim, keys_t);
       packed = keys_t;
+    }
+    // The next block of keys comes while this one's values are weighed.
+    for (int j = j0 + kKeyBlock; j < std::min(b.end, j0 + 2 * kKeyBlock); ++j) {
+      prefetch_row(b.k + static_cast<std::size_t>(j) * b.head_dim, b.head_dim);
     }
     int row = 0;
     for (; row + kGemmRows <= b.rows; row += kGemmRows) {

@@ -34,7 +34,7 @@ void gemm_pack(const float* x, int rows, int k, int unit, void* packed) {
   }
 }
 
-std::size_t gemm_scratch_bytes(int k) {
+std::size_t gemm_scratch_bytes(int, int k) {
   return (static_cast<std::size_t>(k) * kGemmRows + kGemmRows * kPanel) * sizeof(float);
 }
 

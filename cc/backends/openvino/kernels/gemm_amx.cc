@@ -22,6 +22,7 @@ namespace {
 constexpr int kTile = 16;         // rows of a tile: matrix rows or tokens
 constexpr int kStep = 32;         // k per tile product
 constexpr std::size_t kTileBytes = 1024;
+constexpr std::size_t kAhead = 6144;  // bytes of weights that are on their way from memory
 constexpr int kBlock = 2 * kTile;  // matrix rows and tokens per register block
 
 struct alignas(64) TileConfig {
@@ -179,6 +180,8 @@ class WeightFeed {
       __m512i part[kTerms] = {};
       if (row_ < count_) {
         const std::byte* p = from_ + k0_ * bytes_;
+        // A unit is about one line of 16-bit weights: this asks for each line once.
+        _mm_prefetch(reinterpret_cast<const char*>(p) + kAhead, _MM_HINT_T0);
         if (k0_ + kStep <= k_) {
           split<kTerms>(W::load(p), W::load(p + kTile * bytes_), part);
         } else {
@@ -223,10 +226,11 @@ class WeightFeed {
   _tile_dpbf16ps(2, 5, 6);                              \
   _tile_dpbf16ps(3, 5, 7)
 
-// Sums of 32 matrix rows x 32 tokens to out [4][16][16]. Consecutive products share an operand.
+// Sums of 32 matrix rows x 32 tokens to sums [4][16][16]. Consecutive products share an operand.
+// Keeping blocks of k in the first cache was tried: no gain, tile loads hide behind products.
 template <int kWTerms, int kXTerms, class Feed>
 void tile_block(const std::byte* w0, const std::byte* w1, const std::byte* x0, const std::byte* x1,
-                int k, Feed& feed, int units, float* out) {
+                int k, Feed& feed, int units, float* sums) {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -268,32 +272,39 @@ void tile_block(const std::byte* w0, const std::byte* w1, const std::byte* x0, c
     x0 += kXTerms * kTileBytes;
     x1 += kXTerms * kTileBytes;
   }
-  _tile_stored(0, out, 64);
-  _tile_stored(1, out + 256, 64);
-  _tile_stored(2, out + 512, 64);
-  _tile_stored(3, out + 768, 64);
+  _tile_stored(0, sums, 64);
+  _tile_stored(1, sums + 256, 64);
+  _tile_stored(2, sums + 512, 64);
+  _tile_stored(3, sums + 768, 64);
 }
 #undef TRTMC_LOAD_W
 #undef TRTMC_LOAD_X
 #undef TRTMC_PRODUCTS
 
-// Writes one tile [16 outputs][16 tokens], turned over, with bias and residual.
-void put(const LinearJob& job, const float* tile, int token, int tokens, int output, int outputs) {
-  if (tokens <= 0 || outputs <= 0) return;
-  __m512i r[kTile];
-  for (int i = 0; i < kTile; ++i) r[i] = _mm512_load_si512(tile + i * kTile);
-  transpose(r);
-  const __mmask16 m = lanes(outputs);
-  const __m512 bias = job.bias != nullptr ? _mm512_maskz_loadu_ps(m, job.bias + output)
-                                          : _mm512_setzero_ps();
+// Writes the sums of 32 outputs x 16 tokens, turned over, with bias and residual. The second
+// sixteen outputs are two tiles further. Both halves of a token are written together: rows of y
+// lie far apart, and each costs a page.
+void put(const LinearJob& job, const float* sums, int token, int tokens, int output, int outputs) {
+  if (tokens <= 0) return;
+  __m512i r[2][kTile];
+  __m512 bias[2] = {};
+  __mmask16 m[2];
+  for (int h = 0; h < 2; ++h) {
+    for (int i = 0; i < kTile; ++i) r[h][i] = _mm512_load_si512(sums + h * 512 + i * kTile);
+    transpose(r[h]);
+    m[h] = lanes(outputs - h * kTile);
+    if (job.bias != nullptr) bias[h] = _mm512_maskz_loadu_ps(m[h], job.bias + output + h * kTile);
+  }
   for (int t = 0; t < std::min(tokens, kTile); ++t) {
     const std::size_t at = static_cast<std::size_t>(token + t) * job.n + output;
-    __m512 v = _mm512_castsi512_ps(r[t]);
-    if (job.bias != nullptr) v = _mm512_add_ps(v, bias);
-    if (job.residual != nullptr) {
-      v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(m, job.residual + at));
+    for (int h = 0; h < 2; ++h) {
+      const std::size_t place = at + h * kTile;
+      __m512 v = _mm512_add_ps(_mm512_castsi512_ps(r[h][t]), bias[h]);
+      if (job.residual != nullptr) {
+        v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(m[h], job.residual + place));
+      }
+      _mm512_mask_storeu_ps(job.y + place, m[h], v);
     }
-    _mm512_mask_storeu_ps(job.y + at, m, v);
   }
 }
 
@@ -302,7 +313,7 @@ void run_as(const LinearJob& job, const PackedRows& x, int n0, int n1, void* scr
   const std::size_t bytes = weight_bytes(job.type);
   const std::size_t w_half = steps(x.k) * step_stride(kWTerms);
   const std::size_t x_tile = static_cast<std::size_t>(steps(x.k)) * kXTerms * kTileBytes;
-  auto* tile = static_cast<float*>(scratch);
+  auto* sums = static_cast<float*>(scratch);
   std::byte* w = static_cast<std::byte*>(scratch) + 4 * kTileBytes;
   std::byte* w_next = w + 2 * w_half;
   const int units = (kBlock * kBlock + x.rows - 1) / x.rows;  // the next rows are ready in time
@@ -318,11 +329,9 @@ void run_as(const LinearJob& job, const PackedRows& x, int n0, int n1, void* scr
     if (output + kBlock < n1) start(output + kBlock, w_next);
     const auto* data = static_cast<const std::byte*>(x.data);
     for (int token = 0; token < x.rows; token += kBlock, data += 2 * x_tile) {
-      tile_block<kWTerms, kXTerms>(w, w + w_half, data, data + x_tile, x.k, feed, units, tile);
-      for (int i = 0; i < 4; ++i) {
-        const int t = token + (i % 2) * kTile, o = output + (i / 2) * kTile;
-        put(job, tile + i * 256, t, x.rows - t, o, n1 - o);
-      }
+      tile_block<kWTerms, kXTerms>(w, w + w_half, data, data + x_tile, x.k, feed, units, sums);
+      put(job, sums, token, std::min(kTile, x.rows - token), output, n1 - output);
+      put(job, sums + 256, token + kTile, x.rows - token - kTile, output, n1 - output);
     }
     feed.finish();
     std::swap(w, w_next);
@@ -347,7 +356,7 @@ void run(const LinearJob& job, const PackedRows& x, int n0, int n1, void* scratc
   _tile_release();
 }
 
-std::size_t scratch_bytes(int k) {
+std::size_t scratch_bytes(int, int k) {
   return 4 * kTileBytes + 4 * static_cast<std::size_t>(steps(k)) * step_stride(3);
 }
 

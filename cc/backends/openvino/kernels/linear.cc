@@ -66,7 +66,7 @@ void many_rows(Workspace& ws, std::span<const LinearJob> jobs, const float* x, i
   packed.rows = rows;
   packed.k = k;
   ws.pool().run(gemm.pack_units(rows), [&](int unit, int) { gemm.pack(x, rows, k, unit, space); });
-  ws.reserve_local(gemm.scratch_bytes(k));
+  ws.reserve_local(gemm.scratch_bytes(rows, k));
   const Chunking c = chunk(jobs, k, gemm.block, ws.pool().threads(), kManyBytes, kManyPerThread);
   ws.pool().run(c.chunks, [&](int index, int worker) {
     with_chunk(jobs, c, index, [&](const LinearJob& job, int n0, int n1) {

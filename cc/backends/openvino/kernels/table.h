@@ -41,7 +41,7 @@ struct GemmKernel {
   std::size_t (*packed_bytes)(int rows, int k) = nullptr;
   int (*pack_units)(int rows) = nullptr;
   void (*pack)(const float* x, int rows, int k, int unit, void* packed) = nullptr;
-  std::size_t (*scratch_bytes)(int k) = nullptr;
+  std::size_t (*scratch_bytes)(int rows, int k) = nullptr;
   void (*run)(const LinearJob& job, const PackedRows& x, int n0, int n1, void* scratch) = nullptr;
 };
 
