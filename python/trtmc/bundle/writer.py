@@ -175,9 +175,8 @@ def _write_sections(
             if pending is not None:
                 pending.result()
             if at != offset + length:
-                raise Fault(
-                    Rule.SOURCE_CHANGED, f"{source.data} had {length} bytes, now it gave {at - offset}; build again"
-                )
+                what = source.data if isinstance(source.data, Path) else f"the content of section '{source.name}'"
+                raise Fault(Rule.SOURCE_CHANGED, f"{what} had {length} bytes, now it gave {at - offset}; build again")
             hashes.append(digest.hexdigest())
     return hashes
 
