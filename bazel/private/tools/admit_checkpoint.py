@@ -9,6 +9,8 @@ It knows no family: what a family refuses, it refuses when an engine is built.
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -21,13 +23,22 @@ from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.errors import TrtmcError
 
 
-def gather(manifest: dict[str, Any], folder: Path) -> None:
-    """Puts the checkpoint's files into one folder: converted, or as links."""
+def gather(manifest: dict[str, Any], scratch: Path) -> Path:
+    """The folder that holds the checkpoint's files: where they lie already, or the scratch folder."""
     if manifest["gguf"]:
-        convert_gguf(Path(manifest["gguf"]).resolve(), folder, manifest["dtype"])
-        return
-    for name, path in manifest["files"].items():
-        (folder / name).symlink_to(Path(path).resolve())
+        convert_gguf(Path(manifest["gguf"]).resolve(), scratch, manifest["dtype"])
+        return scratch
+    # What Bazel hands over are links; a checkpoint is not read through links.
+    files = {name: Path(path).resolve() for name, path in manifest["files"].items()}
+    folders = {path.parent for path in files.values()}
+    if len(folders) == 1 and all(path.name == name for name, path in files.items()):
+        return folders.pop()
+    for name, path in files.items():
+        try:
+            os.link(path, scratch / name)
+        except OSError:  # another file system
+            shutil.copyfile(path, scratch / name)
+    return scratch
 
 
 def main(manifest_path: str, out: str) -> int:
@@ -35,9 +46,7 @@ def main(manifest_path: str, out: str) -> int:
     manifest = json.loads(Path(manifest_path).read_text("utf-8"))
     try:
         with tempfile.TemporaryDirectory(dir=Path(out).parent, prefix=".gathered.") as scratch:
-            folder = Path(scratch)
-            gather(manifest, folder)
-            opened = Checkpoint(folder)
+            opened = Checkpoint(gather(manifest, Path(scratch)))
             admit(
                 opened,
                 checkpoint_files(opened),
