@@ -16,6 +16,8 @@ from trtmc.compilers.openvino.engine_file import read_engine
 from trtmc.compilers.openvino.reference_engine import ReferenceEngine
 from trtmc.core.contract import Contract
 
+_STORAGE = {"bf16": np.uint16, "f8e4m3": np.uint8, "f8e8m0": np.uint8}
+
 
 class Runner(Protocol):
     """Runs an engine once: all inputs by name -> all outputs by name."""
@@ -41,25 +43,25 @@ class OpenVinoRunner:
         settings = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": 2}
         self.compiled = openvino.Core().compile_model(self.model, "CPU", {**settings, **(config or {})})
         self._request = self.compiled.create_infer_request()
-        self._openvino, self._bfloat16 = openvino, openvino.Type.bf16
+        self._openvino = openvino
         self._inputs = {port.get_any_name(): port.get_element_type() for port in self.compiled.inputs}
         self._outputs = outputs
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Results are copies. bfloat16 travels as uint16, which numpy has."""
+        """Results are copies. Floats that numpy lacks travel as unsigned integers of their width."""
         self._request.infer({name: self._tensor(name, array) for name, array in inputs.items()})
         return {name: self._array(self._request.get_output_tensor(i)) for i, name in enumerate(self._outputs)}
 
     def _tensor(self, name: str, array: np.ndarray) -> Any:
         array = np.ascontiguousarray(array) if array.ndim else array
-        if self._inputs[name] != self._bfloat16:
+        storage = _STORAGE.get(self._inputs[name].to_string())
+        if storage is None:
             return array
-        return self._openvino.Tensor(array.view(np.uint16), self._openvino.Shape(array.shape), self._bfloat16)
+        return self._openvino.Tensor(array.view(storage), self._openvino.Shape(array.shape), self._inputs[name])
 
     def _array(self, tensor: Any) -> np.ndarray:
-        if tensor.get_element_type() != self._bfloat16:
-            return np.array(tensor.data)
-        return np.array(tensor.data).view(np.uint16)
+        storage = _STORAGE.get(tensor.get_element_type().to_string())
+        return np.array(tensor.data) if storage is None else np.array(tensor.data).view(storage)
 
 
 def open_engine(data: bytes | memoryview, config: Mapping[str, Any] | None = None) -> Runner:

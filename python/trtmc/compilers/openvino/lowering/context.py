@@ -28,7 +28,12 @@ STORAGE_TYPES = {
     DType.U8: ElementType.U8,
     DType.BOOL: ElementType.BOOLEAN,
     DType.I4: ElementType.I4,
+    DType.F8_E4M3: ElementType.F8E4M3,
+    DType.F8_E8M0: ElementType.F8E8M0,
+    DType.F4_E2M1: ElementType.F4E2M1,
 }
+NARROW_FLOATS = {DType.F8_E4M3: 448.0, DType.F4_E2M1: 6.0, DType.F8_E8M0: 2.0**127}
+"""Floats that only conversions and quantization touch -> the largest finite value: conversions saturate there."""
 _COMPRESSED = 65536  # 16-bit constants of at least this many elements stay 16-bit in memory
 
 
@@ -83,6 +88,16 @@ class Lowering:
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]
+
+    def widened(self, tensor: Tensor) -> Value:
+        """A tensor of any numeric type as float32."""
+        return self.ops.convert(self.value(tensor), ElementType.F32)
+
+    def narrowed(self, x: Value, dtype: DType) -> Value:
+        """float32 to a narrow float, to the nearest, saturating."""
+        o, largest = self.ops, NARROW_FLOATS[dtype]
+        clamped = o.binary("Minimum", o.binary("Maximum", x, o.f32(-largest)), o.f32(largest))
+        return o.convert(clamped, STORAGE_TYPES[dtype])
 
     # reading constants
     def ints(self, tensor: Tensor | None, node: Node, what: str) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from trtmc.compilers.openvino.graph.graph import Node
 from trtmc.compilers.openvino.ir.model import ElementType, Value
-from trtmc.compilers.openvino.lowering.context import Lowering, Rule, operand_type
+from trtmc.compilers.openvino.lowering.context import NARROW_FLOATS, Lowering, Rule, operand_type
 from trtmc.core.dtype import COMPUTE_DTYPES, DType
 
 _UNARY = {
@@ -142,6 +142,9 @@ def cast(low: Lowering, node: Node) -> None:
     if target is DType.BOOL and source.dtype is not DType.BOOL:
         zero = low.ops.f32(0.0) if source.dtype in COMPUTE_DTYPES else low.ops.array(np.zeros((), source.dtype.storage))
         low.put(node.output, low.ops.compare("NotEqual", x, zero))
+        return
+    if target in NARROW_FLOATS and source.dtype is not target:
+        low.put(node.output, low.narrowed(low.ops.convert(x, ElementType.F32), target))
         return
     low.put(node.output, low.ops.convert(x, operand_type(target)))
 

@@ -1,6 +1,6 @@
-"""Quantize and dequantize layers: int8, uint8 and int4, per tensor, per axis or per block, with or without zero points.
+"""Quantize and dequantize layers: int8, uint8, int4, fp8 and fp4; per tensor, per axis or per block; zero points.
 
-8-bit and 4-bit floats are refused by name: they have no standard operation on the CPU yet.
+Scales may be float, or powers of two in one byte (e8m0).
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trtmc.compilers.openvino.graph.graph import Node, Tensor
-from trtmc.compilers.openvino.ir.model import ElementType, Value
-from trtmc.compilers.openvino.lowering.context import Lowering, Rule, operand_type
+from trtmc.compilers.openvino.ir.model import Value
+from trtmc.compilers.openvino.lowering.context import NARROW_FLOATS, Lowering, Rule, operand_type
 from trtmc.core.dtype import DType
 
 _RANGES = {DType.I8: (-128.0, 127.0), DType.U8: (0.0, 255.0), DType.I4: (-8.0, 7.0)}
@@ -18,28 +18,31 @@ _RANGES = {DType.I8: (-128.0, 127.0), DType.U8: (0.0, 255.0), DType.I4: (-8.0, 7
 def dequantize(low: Lowering, node: Node) -> None:
     """(float(x) - zero point) * scale; constants stay packed in the file and in memory."""
     source, scale, zero = node.required(0), node.required(1), node.input(2)
-    if source.dtype not in _RANGES:
+    if source.dtype not in _RANGES and source.dtype not in NARROW_FLOATS:
         raise low.refusal(node, f"an input of type {source.dtype}")
     _check_zero(low, node, zero, source.dtype)
     o, spread = low.ops, _Spread.of(low, node, source, scale)
-    x = spread.split(low, o.convert(low.value(source), ElementType.F32))
+    x = spread.split(low, low.widened(source))
     if zero is not None:
-        x = o.subtract(x, spread.placed(low, o.convert(low.value(zero), ElementType.F32)))
-    low.put(node.output, spread.joined(low, o.multiply(x, spread.placed(low, low.value(scale)))))
+        x = o.subtract(x, spread.placed(low, low.widened(zero)))
+    low.put(node.output, spread.joined(low, o.multiply(x, spread.placed(low, low.widened(scale)))))
 
 
 def quantize(low: Lowering, node: Node) -> None:
     """x / scale rounded to the nearest, halves to even, plus the zero point, then clamped."""
     source, scale, zero, target = node.required(0), node.required(1), node.input(2), node.output.dtype
-    if target not in (DType.I8, DType.U8):
+    if target not in _RANGES and target not in NARROW_FLOATS:
         raise low.refusal(node, f"an output of type {target}")
     _check_zero(low, node, zero, target)
-    o, (lowest, highest) = low.ops, _RANGES[target]
-    spread = _Spread.of(low, node, source, scale)
-    y = o.divide(spread.split(low, low.value(source)), spread.placed(low, low.value(scale)))
+    o, spread = low.ops, _Spread.of(low, node, source, scale)
+    y = o.divide(spread.split(low, low.value(source)), spread.placed(low, low.widened(scale)))
+    if target in NARROW_FLOATS:
+        low.put(node.output, spread.joined(low, low.narrowed(y, target)))
+        return
+    lowest, highest = _RANGES[target]
     y = o.unary("Round", y, "opset5", mode="half_to_even")
     if zero is not None:
-        y = o.add(y, spread.placed(low, o.convert(low.value(zero), ElementType.F32)))
+        y = o.add(y, spread.placed(low, low.widened(zero)))
     y = o.binary("Minimum", o.binary("Maximum", y, o.f32(lowest)), o.f32(highest))
     low.put(node.output, spread.joined(low, o.convert(y, operand_type(target))))
 

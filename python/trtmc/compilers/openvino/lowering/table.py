@@ -63,11 +63,14 @@ RULES: dict[str, Rule] = {
 
 def check_layers(graph: Graph) -> None:
     """Refuses kinds and result types that can't be lowered; asked before anything else looks at the graph."""
+    for name, dtype in zip(graph.output_names, graph.output_dtypes, strict=True):
+        if dtype.bits < 8:
+            raise Unsupported("network.output_type", f"output '{name}' has type {dtype}, which the CPU target lacks")
     for node in graph:
         if node.kind not in RULES:
             raise Lowering.refusal(node, REFUSED.get(node.kind, "a kind of layer that is not known"))
-        for tensor in node.outputs:
-            if tensor.dtype not in STORAGE_TYPES and node.kind != "CONSTANT":
+        for tensor in () if node.kind == "CONSTANT" else node.outputs:
+            if tensor.dtype not in STORAGE_TYPES:
                 raise Lowering.refusal(node, f"a result of type {tensor.dtype}")
 
 
@@ -80,7 +83,7 @@ def lower(graph: Graph, state: dict[str, str], order: list[Node] | None = None) 
     model = Model()
     low = Lowering(model)
     for tensor in graph.inputs:
-        if tensor.dtype not in STORAGE_TYPES:
+        if tensor.dtype not in STORAGE_TYPES or tensor.dtype.bits < 8:
             raise Unsupported(
                 "network.input_type", f"input '{tensor.name}' has type {tensor.dtype}, which the CPU target lacks"
             )
