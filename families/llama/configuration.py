@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from trtmc.core.config import StrictConfig
 from trtmc.core.dtype import DType
 from trtmc.core.transformers_config import read_common
-from trtmc.nn import RopeConfig, read_rope_config
+from trtmc.nn import MAX_LAYERS, RopeConfig, read_rope_config
 from trtmc.ops.functional import ACTIVATIONS
 
 
@@ -50,7 +50,7 @@ def read_config(config: StrictConfig) -> LlamaConfig:
         vocab_size=config.integer("vocab_size", minimum=1),
         hidden_size=hidden,
         intermediate_size=config.integer("intermediate_size", minimum=1),
-        num_layers=config.integer("num_hidden_layers", minimum=1),
+        num_layers=config.integer("num_hidden_layers", minimum=1, maximum=MAX_LAYERS),
         num_heads=heads,
         num_kv_heads=kv_heads,
         head_dim=config.even("head_dim", default=hidden // heads),

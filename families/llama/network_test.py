@@ -11,6 +11,7 @@ from trtmc.core.build import NetworkBuild, build_network
 from trtmc.core.errors import BadInput, UsageError
 from trtmc.ops.lowering.text import network_text
 from trtmc.testing import Tiny, tiny_llama
+from trtmc.testing.golden import check_golden
 
 DOWN = "model.layers.1.mlp.down_proj.weight"
 
@@ -184,3 +185,10 @@ def test_limits(tmp_path: Path, limit: str, value: int) -> None:
     with pytest.raises(UsageError) as caught:
         build(tiny_llama().write(tmp_path), **{limit: value})
     assert caught.value.code == f"limits.{limit}"
+
+
+def test_golden_network(tmp_path: Path) -> None:
+    """One layer in half precision with every bias: the whole network, line by line."""
+    model = tiny_llama(num_hidden_layers=1, attention_bias=True, mlp_bias=True, tie_word_embeddings=True)
+    text = network_text(build(model.write(tmp_path), precision="fp16").network, hashes=False)
+    check_golden(Path(__file__).parent / "testdata" / "tiny.network.txt", text)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from trtmc.core.config import StrictConfig
 from trtmc.core.dtype import DType
 from trtmc.core.transformers_config import read_common
-from trtmc.nn import RopeConfig, read_rope_config
+from trtmc.nn import MAX_LAYERS, RopeConfig, read_rope_config
 from trtmc.ops.functional import ACTIVATIONS
 
 _QWEN3_HEAD_DIM = 128
@@ -44,7 +44,7 @@ def read_config(config: StrictConfig) -> QwenConfig:
     qwen3 = common.model_type == "qwen3"
     hidden = config.integer("hidden_size", minimum=1)
     heads = config.integer("num_attention_heads", minimum=1)
-    layers = config.integer("num_hidden_layers", minimum=1)
+    layers = config.integer("num_hidden_layers", minimum=1, maximum=MAX_LAYERS)
     positions = config.integer("max_position_embeddings", default=32768, minimum=1)
     bias = config.boolean("attention_bias", default=False) if qwen3 else False
     _refuse_sliding_window(config, layers)

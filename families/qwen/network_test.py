@@ -14,6 +14,7 @@ from trtmc.core.errors import BadInput, TrtmcError, Unsupported
 from trtmc.core.family import for_checkpoint
 from trtmc.ops.lowering.text import network_text
 from trtmc.testing import tiny_qwen2, tiny_qwen3
+from trtmc.testing.golden import check_golden
 
 
 def build(folder: Path, **options: Any) -> NetworkBuild:
@@ -120,3 +121,9 @@ def test_absent_key_value_heads(tmp_path: Path) -> None:
     del model.config["num_key_value_heads"]
     with pytest.raises(BadInput, match="'num_key_value_heads' is missing"):
         FAMILY.config(Checkpoint(model.write(tmp_path)))
+
+
+def test_golden_network(tmp_path: Path) -> None:
+    """One Qwen3 layer in bfloat16: the whole network, line by line."""
+    network = build(tiny_qwen3(num_hidden_layers=1).write(tmp_path), precision="bf16").network
+    check_golden(Path(__file__).parent / "testdata" / "tiny.network.txt", network_text(network, hashes=False))

@@ -16,6 +16,7 @@ import click
 import pytest
 
 from trtmc.cli import main as entry
+from trtmc.core.errors import ExitCode
 from trtmc.core.target import named_target
 from trtmc.testing import tiny_llama
 
@@ -264,3 +265,9 @@ def test_checkpoint_command_validates_first(run: Run, model: Path, tmp_path: Pat
     result = run("checkpoint", model, "-o", tmp_path / "in", "--source", "s", "--revision", "r", "--json")
     assert (result.code, result.error["code"]) == (3, "weights.file_length")
     assert left(tmp_path) == ["model"]
+
+
+def test_the_page_lists_commands_and_exit_codes() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "trtmc-build.md").read_text("utf-8")
+    assert [c for c in COMMANDS if f"`{c}`" not in page and f"trtmc-build {c}" not in page] == []
+    assert [int(c) for c in ExitCode if f"\n| {int(c)} |" not in page] == []

@@ -43,7 +43,9 @@ def limits(command: Command) -> Command:
 
 def output_form(command: Command) -> Command:
     """--quiet and --json."""
-    command = click.option("-q", "--quiet", is_flag=True, help="Print errors only, and the result if --json is given.")(command)
+    command = click.option("-q", "--quiet", is_flag=True, help="Print errors only, and the result if --json is given.")(
+        command
+    )
     return click.option("--json", "as_json", is_flag=True, help="Print the result (or the error) as one JSON object.")(
         command
     )

@@ -84,7 +84,7 @@ class StrictConfig:
 
     def even(self, key: str, *, default: Any = _MISSING) -> int:
         """An even whole number from 2 on; a default is checked too, since it often is computed from other keys."""
-        value = self.integer(key, default=default, minimum=2)
+        value = self.integer(key, default=default, minimum=2, maximum=1 << 16)
         if value < 2 or value % 2:
             origin = "" if self.has(key) else " (derived)"
             raise self.bad(key, f"must be even, found {value}{origin}")

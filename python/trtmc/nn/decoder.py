@@ -19,6 +19,10 @@ from trtmc.nn.rotary import Rotation
 from trtmc.ops import Module, Tensor
 
 
+MAX_LAYERS = 4096
+"""More than any model has; a damaged config must not make us define layers until memory ends."""
+
+
 @dataclass(frozen=True)
 class DecoderStep:
     """What all layers of one step share."""

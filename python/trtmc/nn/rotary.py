@@ -14,6 +14,7 @@ import numpy as np
 
 from trtmc.core.config import StrictConfig
 from trtmc.core.dtype import DType
+from trtmc.core.errors import BadInput
 from trtmc.core.precision import convert
 from trtmc.core.weights import ConstantData
 from trtmc.ops import Tensor
@@ -37,17 +38,16 @@ class RopeConfig:
 def read_rope_config(config: StrictConfig, *, max_positions: int, default_theta: float = 10000.0) -> RopeConfig:
     """Reads either spelling; both at once must agree on theta and give the scaling once."""
     new, old = config.child("rope_parameters"), config.child("rope_scaling")
-    theta = config.number("rope_theta", default=None, above=0)
+    outer = config.number("rope_theta", default=None, above=0)
     config.expect({"partial_rotary_factor": 1.0})
-    if new is None:
-        return _scaling(old, default_theta if theta is None else theta, max_positions)
-    if old is not None:
+    if new is not None and old is not None:
         raise config.unsupported("rope_scaling", "stands next to 'rope_parameters'; keep one of the two")
-    inner = new.number("rope_theta", default=None, above=0)
-    if None not in (theta, inner) and theta != inner:
-        raise config.bad("rope_theta", f"is {theta:g}, but 'rope_parameters.rope_theta' is {inner:g}; keep one")
-    chosen = next((t for t in (inner, theta) if t is not None), default_theta)
-    return _scaling(new, chosen, max_positions)
+    block = old if new is None else new
+    inner = None if block is None else block.number("rope_theta", default=None, above=0)
+    if block is not None and None not in (outer, inner) and outer != inner:
+        raise config.bad("rope_theta", f"is {outer:g}, but '{block.name('rope_theta')}' is {inner:g}; keep one")
+    theta = next((t for t in (inner, outer) if t is not None), default_theta)
+    return _scaling(block, theta, max_positions)
 
 
 def _scaling(block: StrictConfig | None, theta: float, max_positions: int) -> RopeConfig:
@@ -74,7 +74,15 @@ def _scaling(block: StrictConfig | None, theta: float, max_positions: int) -> Ro
 
 
 def inverse_frequencies(rope: RopeConfig, head_dim: int) -> np.ndarray:
-    """float32 [head_dim/2]."""
+    """float32 [head_dim/2]; refuses parameters that leave the range of float32."""
+    with np.errstate(all="ignore"):
+        frequencies = _frequencies(rope, head_dim)
+    if not np.isfinite(frequencies).all():
+        raise BadInput("config.rope", f"config.json: the rotary parameters {rope} give frequencies that are not finite")
+    return frequencies
+
+
+def _frequencies(rope: RopeConfig, head_dim: int) -> np.ndarray:
     exponent = np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim)
     frequencies = np.float32(1.0) / np.power(np.float32(rope.theta), exponent)
     if rope.kind == "linear":

@@ -1,0 +1,1 @@
+"""Fuzzers, named after the reader they attack."""
