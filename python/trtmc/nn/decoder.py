@@ -18,7 +18,6 @@ from trtmc.nn.mlp import GatedMLP
 from trtmc.nn.rotary import Rotation
 from trtmc.ops import Module, Tensor
 
-
 MAX_LAYERS = 4096
 """More than any model has; a damaged config must not make us define layers until memory ends."""
 

@@ -21,7 +21,7 @@ def check_golden(path: Path, found: str) -> None:
     if found != wanted:
         lines = difflib.unified_diff(wanted.splitlines(), found.splitlines(), path.name, "now", lineterm="", n=1)
         shown = "\n".join(list(lines)[:40])
-        command = f"TRTMC_UPDATE_GOLDENS=1 PYTHONPATH=python:. python3 -m pytest families -k golden"
+        command = "TRTMC_UPDATE_GOLDENS=1 PYTHONPATH=python:. python3 -m pytest families -k golden"
         raise AssertionError(
             f"{path.name} differs:\n{shown}\n\nIf that is meant, update it from the root with\n  {command}"
         )
