@@ -70,6 +70,7 @@ def learn(vocab_size: int) -> TinyVocabulary:
     if count < 0:
         raise UsageError("tiny.vocab_size", f"vocab_size {vocab_size}: at least {256 + len(CONTROL_TOKENS)} are needed")
     tokens = byte_alphabet()
+    taken = set(tokens)
     words = Counter(tuple("\u0120" + word) for word in _SENTENCES.split())
     merges: list[tuple[str, str]] = []
     while len(merges) < count:
@@ -77,13 +78,14 @@ def learn(vocab_size: int) -> TinyVocabulary:
         for word, times in words.items():
             for pair in itertools.pairwise(word):
                 pairs[pair] += times
-        fresh = {pair: times for pair, times in pairs.items() if "".join(pair) not in tokens}
+        fresh = {pair: times for pair, times in pairs.items() if "".join(pair) not in taken}
         if not fresh:
             largest = 256 + len(CONTROL_TOKENS) + len(merges)
             raise UsageError("tiny.vocab_size", f"vocab_size {vocab_size}: at most {largest} can be learned")
         best = min(fresh, key=lambda pair: (-fresh[pair], pair))
         merges.append(best)
         tokens.append("".join(best))
+        taken.add(tokens[-1])
         words = Counter({_merged(word, best): times for word, times in words.items()})
     return TinyVocabulary(tokens, merges)
 
