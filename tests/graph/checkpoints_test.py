@@ -5,12 +5,10 @@ from __future__ import annotations
 import http.server
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-import pytest
-
-from tests.graph.harness import Checkout, checkout, sha256
+from tests.graph.harness import Checkout, sha256
 from trtmc.e2e.tiny import make_tiny
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -36,22 +34,9 @@ ENGINE = "//families/qwen:llm"
 MINE = "--//families/qwen:checkpoint=@mine//:checkpoint"
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
-    with checkout(tmp_path_factory.mktemp("checkpoints"), "tree") as here:
-        yield here
-
-
-@contextmanager
-def declared(tree: Checkout, tag: str) -> Iterator[None]:
+def declared(tree: Checkout, tag: str) -> AbstractContextManager[None]:
     """MODULE.bazel with one more checkpoint, called @mine."""
-    module = tree.folder / "MODULE.bazel"
-    before = module.read_text("utf-8")
-    tree.append("MODULE.bazel", f'\n{tag}\nuse_repo(checkpoints, "mine")\n')
-    try:
-        yield
-    finally:
-        module.write_text(before, "utf-8")
+    return tree.appended("MODULE.bazel", f'\n{tag}\nuse_repo(checkpoints, "mine")\n')
 
 
 @contextmanager

@@ -114,17 +114,16 @@ class Checkout:
             Path(execroot) / line for line in result.text.splitlines() if line.startswith(("bazel-out/", "external/"))
         ]
 
-    def edit(self, name: str, old: str, new: str) -> None:
-        """Replaces text in a file of this checkout; the text must be there."""
+    @contextmanager
+    def appended(self, name: str, text: str) -> Iterator[None]:
+        """A file of this checkout with text added at its end; as it was afterwards."""
         path = self.folder / name
-        text = path.read_text("utf-8")
-        assert old in text, f"{name} has no {old!r}"
-        path.write_text(text.replace(old, new), "utf-8")
-
-    def append(self, name: str, text: str) -> None:
-        """Adds text at the end of a file of this checkout."""
-        with open(self.folder / name, "a", encoding="utf-8") as handle:
-            handle.write(text)
+        before = path.read_text("utf-8")
+        path.write_text(before + text, "utf-8")
+        try:
+            yield
+        finally:
+            path.write_text(before, "utf-8")
 
     def close(self) -> None:
         """Stops this output base's server and removes what it made."""

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.graph.harness import Checkout, checkout
+from tests.graph.harness import Checkout
 
 BUNDLES = ("//families/llama:bundle", "//families/qwen:bundle")
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
-    with checkout(tmp_path_factory.mktemp("change"), "tree") as here:
-        here.build(*BUNDLES)
-        yield here
+def built(tree: Checkout) -> Checkout:
+    tree.build(*BUNDLES)
+    return tree
 
 
 def test_no_change_runs_no_action(built: Checkout) -> None:
@@ -24,8 +22,8 @@ def test_no_change_runs_no_action(built: Checkout) -> None:
 
 
 def test_a_comment_in_one_family_rebuilds_that_family_alone(built: Checkout) -> None:
-    built.append("families/qwen/weights.py", "\n# One more line.\n")
-    spawns = built.build("--disk_cache=", *BUNDLES).executed()
+    with built.appended("families/qwen/weights.py", "\n# One more line.\n"):
+        spawns = built.build("--disk_cache=", *BUNDLES).executed()
     engines = [spawn.label for spawn in spawns if spawn.mnemonic == "TrtmcEngine"]
     assert engines == ["//families/qwen:llm"]
     assert not [spawn for spawn in spawns if "llama" in spawn.label]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.graph.harness import ROOT, Checkout, can_unplug, checkout, sha256
+from tests.graph.harness import Checkout, can_unplug, checkout, sha256
 
 BUNDLES = ("//families/llama:bundle", "//families/qwen:bundle")
 # Everything that goes into a runtime and its bundles.
@@ -14,24 +14,10 @@ PRODUCTS = (*BUNDLES, "//cc:runtime_root")
 
 
 @pytest.fixture(scope="module")
-def first() -> Checkout:
-    """The tree under test with the machine's own output base and disk cache, built."""
-    here = Checkout(ROOT, _own_output_base())
-    here.build(*PRODUCTS)
-    return here
-
-
-def _own_output_base() -> Path:
-    import subprocess
-
-    found = subprocess.run(
-        ["bazel", "info", "output_base", "--ui_event_filters=-info,-warning"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return Path(found.stdout.strip())
+def first(tree: Checkout) -> Checkout:
+    """The first machine: everything that it builds enters the caches."""
+    tree.build(*PRODUCTS)
+    return tree
 
 
 def test_a_second_machine_without_network_takes_everything_from_the_caches(first: Checkout, tmp_path: Path) -> None:

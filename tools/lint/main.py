@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tools.lint import checks
 
-RUFF = next(Path(__file__).resolve().parents[2].parent.glob("*wheel_ruff/ruff-*.data/scripts/ruff"), None)
+RUFF = next(Path(__file__).parents[2].parent.glob("*wheel_ruff/ruff-*.data/scripts/ruff"), None)
 
 
 def sources(root: Path) -> list[checks.Source]:
