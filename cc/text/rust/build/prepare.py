@@ -1,6 +1,6 @@
 """Lays out the cargo workspace of //cc/text offline: our crate, the adapted third-party crates and a local registry.
 
-    prepare.py --out DIR --crate cc/text/rust --registry DEBIAN_CRATES --tokenizers SDIST_FOLDER
+    python3 -m cc.text.rust.build.prepare --out DIR --crate cc/text/rust --registry DEBIAN_CRATES --tokenizers SDIST_FOLDER
 
 It knows where the sources come from and which edits they need; it neither fetches nor compiles. The folder that it writes:
 
@@ -18,9 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import patching  # noqa: E402  (the folder of this script is not a package)
+from cc.text.rust.build import patching
 
 
 class PrepareError(Exception):

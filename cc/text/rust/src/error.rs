@@ -6,6 +6,7 @@
 pub enum Class {
     Internal = 1,
     BadInput = 3,
+    Unsupported = 4,
     Resource = 7,
 }
 
@@ -23,6 +24,11 @@ impl TextError {
     /// Something that the caller gave us is not right.
     pub fn input(code: &'static str, message: impl Into<String>) -> Self {
         TextError { class: Class::BadInput, code, message: message.into() }
+    }
+
+    /// Asks for what is not there.
+    pub fn unsupported(code: &'static str, message: impl Into<String>) -> Self {
+        TextError { class: Class::Unsupported, code, message: message.into() }
     }
 
     /// A limit was reached.

@@ -60,7 +60,7 @@ impl Span {
         let bytes = if self.size == 0 { &[] } else { std::slice::from_raw_parts(self.data, self.size) };
         std::str::from_utf8(bytes).map_err(|e| {
             let at = e.valid_up_to();
-            TextError::input("text.not_utf8", format!("{what} is not UTF-8: byte {at} (0x{:02x}) does not belong there", bytes[at]))
+            TextError::input("text.invalid_utf8", format!("{what} is not UTF-8: byte {at} (0x{:02x}) does not belong there", bytes[at]))
         })
     }
 

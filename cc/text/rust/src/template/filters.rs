@@ -344,9 +344,4 @@ pub fn register_tests(env: &mut Environment<'_>) {
     env.add_test("escaped", |_: Value| false);
     env.add_test("lower", |v: Value| str_of(&v).map(|t| t.chars().any(super::chars::is_cased) && t.to_lowercase() == t));
     env.add_test("upper", |v: Value| str_of(&v).map(|t| t.chars().any(super::chars::is_cased) && t.to_uppercase() == t));
-    env.add_test("sameas", |a: Value, b: Value| {
-        let simple = matches!(a.kind(), ValueKind::None | ValueKind::Bool | ValueKind::Undefined);
-        let same_object = matches!((a.as_object(), b.as_object()), (Some(x), Some(y)) if x.is_same_object(y));
-        (simple && a.kind() == b.kind() && a == b) || same_object
-    });
 }

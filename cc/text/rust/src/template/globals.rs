@@ -32,7 +32,7 @@ pub fn register(env: &mut Environment<'_>, clock: Clock) {
     env.add_function("dict", |values: Rest<Value>| mapping(&Arguments::new("dict", &values)).map(Value::from_iter));
     env.add_function("namespace", |values: Rest<Value>| namespace(&Arguments::new("namespace", &values)));
     for name in ["debug", "lipsum"] {
-        env.remove_function(name);
+        env.remove_global(name);
     }
 }
 

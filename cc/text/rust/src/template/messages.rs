@@ -56,7 +56,7 @@ impl ChatTemplate {
         };
         let (templates, single) = match (file, config.get("chat_template")) {
             ("", None | Some(Json::Null)) => {
-                return Err(bad("template.none", "this model has no chat template: neither chat_template.jinja nor chat_template in tokenizer_config.json; give the prompt as plain text"))
+                return Err(TextError::unsupported("text.no_chat_template", "this model has no chat template: neither chat_template.jinja nor chat_template in tokenizer_config.json; give the prompt as plain text"))
             }
             ("", Some(Json::String(text))) => (vec![("default".into(), text.clone())], true),
             ("", Some(Json::Array(list))) => (named_templates(list)?, false),

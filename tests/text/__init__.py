@@ -1,0 +1,1 @@
+"""Text tests: tokenizers and chat templates against the Python libraries."""
