@@ -1,7 +1,8 @@
 """Build time: checkpoint → bundle by ``trtmc-build``, per phase, against optimum's export of the same checkpoint.
 
 Our side includes packing, hashing, a full verification of the bundle and a parity check of its answer against the
-oracle's ids. The other side is the export alone. Both are whole processes, run in turn; wall time, peak memory, medians.
+oracle's ids. The other side is the export alone. Both are whole processes, run in turn; wall time, peak memory,
+medians.
 
     python -m bench.build_time --checkpoint FOLDER --runtime-root DIR --trtmc-build "python -m trtmc.cli"
 """
@@ -56,7 +57,8 @@ def our_build(builder: Sequence[str], runtime: Path | None, checkpoint: Path, sc
     bundle, report = scratch / "x.bundle", scratch / "report.json"
     bundle.unlink(missing_ok=True)
     build = timed([*builder, str(checkpoint), "-o", str(bundle), "--report", str(report), "--json", "-q"])
-    found: dict[str, Any] = {"build_s": build.seconds, "peak_mb": build.peak_mb, "bundle_mb": bundle.stat().st_size / 1e6}
+    megabytes = bundle.stat().st_size / 1e6
+    found: dict[str, Any] = {"build_s": build.seconds, "peak_mb": build.peak_mb, "bundle_mb": megabytes}
     found["report"] = json.loads(report.read_text())
     found["verify_s"] = timed([*builder, "verify", str(bundle)]).seconds
     if runtime is not None:
@@ -101,7 +103,8 @@ def markdown(ours: Sequence[dict[str, Any]], theirs: Sequence[dict[str, Any]], m
     if theirs:
         export = statistics.median(run["export_s"] for run in theirs)
         top = max(run["peak_mb"] for run in theirs)
-        lines.append(f"optimum-cli export openvino: {export:.1f} s, peak {top:.0f} MB: {export / total:.1f} times ours.")
+        ratio = export / total
+        lines.append(f"optimum-cli export openvino: {export:.1f} s, peak {top:.0f} MB: {ratio:.1f} times ours.")
     else:
         lines.append(f"optimum-cli export openvino: {missing}")
     return "\n".join(lines) + "\n"
@@ -128,7 +131,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     table = markdown(ours, theirs, missing)
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "build_time.md").write_text(table, encoding="utf-8")
-    (arguments.out / "build_time.json").write_text(json.dumps({"ours": ours, "optimum": theirs}) + "\n", encoding="utf-8")
+    raw = json.dumps({"ours": ours, "optimum": theirs})
+    (arguments.out / "build_time.json").write_text(raw + "\n", encoding="utf-8")
     print(table)
     return 0
 

@@ -32,7 +32,9 @@ def ours(runtime_root: Path, bundles: dict[str, Path]) -> list[Contestant]:
     rows = []
     for name, bundle in bundles.items():
         weights = "32-bit" if name == "fp32" else "16-bit"
-        variants = [("", "f32", [])] + ([(" bf16", "bf16", ["--compute", "bf16"])] if weights == "16-bit" else [])
+        variants: list[tuple[str, str, list[str]]] = [("", "f32", [])]
+        if weights == "16-bit":
+            variants.append((" bf16", "bf16", ["--compute", "bf16"]))
         for suffix, arithmetic, options in variants:
             label = f"trtmc {name}{suffix}"
             line = (python, str(PEERS / "trtmc_cli.py"), program, str(bundle), label, *options)

@@ -138,7 +138,11 @@ def setup_llama_cpp(checkpoint: Path) -> None:
 
     f16 = once(models / "f16.gguf", to_f16)
     quantize = str(build / "bin" / "llama-quantize")
-    once(models / "bf16.gguf", lambda draft: run([quantize, str(f16), str(draft), "BF16", "2"]) and None)
+
+    def to_bf16(draft: Path) -> None:
+        run([quantize, str(f16), str(draft), "BF16", "2"])
+
+    once(models / "bf16.gguf", to_bf16)
     libraries = build / "bin"
     program = bench_dir() / "peer_llama_cpp"
     compile_line = ["g++", "-O2", "-std=c++20", str(HERE / "peers" / "llama_cpp.cc"), f"-I{source}/include"]

@@ -31,7 +31,7 @@ class Row:
 
 
 def megabytes_per_token(weights: str) -> float:
-    """What one decoded token must read at least: all weights once, and keys and values (float32) of a middle context."""
+    """What one decoded token must read: all weights once, and keys and values (float32) of a middle context."""
     cache = 2 * LAYERS * KV_HEADS * HEAD_DIM * CONTEXT * 4
     return (PARAMETERS * BYTES[weights] + cache) / 1e6
 
@@ -77,8 +77,9 @@ def _table(weights: str, rows: Sequence[Row], limits: Mapping[str, float]) -> st
             continue
         share = f"{100 * row.decode / roof:.0f} %" if roof else ""
         equal = ", ".join(map(str, row.equal))
+        decode = f"{row.decode:.1f} ({row.decode_low:.0f}-{row.decode_high:.0f})"
         lines.append(
-            f"| {row.name} | {row.arithmetic} | {row.decode:.1f} ({row.decode_low:.0f}-{row.decode_high:.0f}) | {share} | "
+            f"| {row.name} | {row.arithmetic} | {decode} | {share} | "
             f"{row.prefill:.0f} | {row.first_token:.2f} | {row.rss:.0f} | {equal} |"
         )
     if roof:

@@ -1,8 +1,8 @@
 """Measures our runtime and its peers in interleaved rounds and writes a table (Markdown) and all rounds (JSON).
 
-Each round runs every contestant once, one after the other, in a fresh process: first prompt cold (it gives the time from
-process start to the first token), the others timed. Figures are medians over prompts, then over rounds. Beside the speed
-stands how many ids from the start equal the oracle's: a fast wrong answer is not fast.
+Each round runs every contestant once, one after the other, in a fresh process: first prompt cold (it gives the time
+from process start to the first token), the others timed. Figures are medians over prompts, then over rounds. Beside the
+speed stands how many ids from the start equal the oracle's: a fast wrong answer is not fast.
 
     python -m bench.run --checkpoint FOLDER --runtime-root DIR --bundle fp16=X.bundle --bundle fp32=Y.bundle
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,14 +16,14 @@ from tests.e2e.kit.product import answer, build, built, inspect, refused
 from trtmc.e2e.comparators import compare_logits
 from trtmc.e2e.tiny import Weights, write_safetensors
 
-LLAMA3: Mapping[str, object] = {
+LLAMA3: Mapping[str, Any] = {
     "rope_type": "llama3",
     "factor": 3.7,
     "low_freq_factor": 1.3,
     "high_freq_factor": 2.9,
     "original_max_position_embeddings": 64,
 }
-ODD_ROPE: Mapping[str, object] = {"hidden_size": 48, "num_attention_heads": 2, "head_dim": 24}
+ODD_ROPE: Mapping[str, Any] = {"hidden_size": 48, "num_attention_heads": 2, "head_dim": 24}
 NORMS = ("input_layernorm", "post_attention_layernorm", "model.norm")
 
 
@@ -108,7 +109,7 @@ def test_cfg_4_theta_matters_in_this_test(tmp_path: Path) -> None:
 
 
 def test_cfg_5_use_sliding_window_false_beside_a_number(tmp_path: Path) -> None:
-    off: dict[str, object] = {"use_sliding_window": False, "max_window_layers": 0}
+    off: dict[str, Any] = {"use_sliding_window": False, "max_window_layers": 0}
     config, weights = tiny(tmp_path / "number", "qwen2", sliding_window=8, **off)
     tiny(tmp_path / "null", "qwen2", sliding_window=None, **off)
     ids = prompt(40)
@@ -189,7 +190,7 @@ def test_cfg_7_an_activation_is_right_or_refused_by_name(tmp_path: Path, act: st
     ],
     ids=["torch_dtype", "both", "neither"],
 )
-def test_cfg_8_dtype_keys_choose_the_precision(tmp_path: Path, keys: Config, expected: str) -> None:
+def test_cfg_8_dtype_keys_choose_the_precision(tmp_path: Path, keys: dict[str, Any], expected: str) -> None:
     tiny(tmp_path / "m", "llama", **keys)
     header = inspect(built(tmp_path / "m"))
     assert header["provenance"]["options"]["precision"] == expected

@@ -24,7 +24,7 @@ def run(bundle: Path, ids: str, *arguments: str) -> Outcome:
 
 
 def generated(bundle: Path, ids: str, *arguments: str) -> list[int]:
-    done = run(bundle, ids, *arguments)
+    done = run(bundle, ids, "--ignore-eos", *arguments)
     assert done.exit_code == 0, done.stderr
     return [int(i) for i in done.json["ids"]]
 
@@ -100,7 +100,8 @@ def test_dec_4_temperature_comes_before_min_p(tmp_path: Path, temperature: str, 
     table[:, :4] = np.log([0.5, 0.3, 0.15, 0.05])
     chain(tmp_path / "m", table, max_position_embeddings=1024)
     bundle = built(tmp_path / "m")
-    done = run(bundle, "2", "-n", "500", "--min-p", "0.25", "--temperature", temperature, "--seed", "5")
+    arguments = ["-n", "500", "--min-p", "0.25", "--temperature", temperature, "--seed", "5", "--ignore-eos"]
+    done = run(bundle, "2", *arguments)
     assert set(done.json["ids"]) == set(range(kept))
     order = json.dumps(done.json["sampling"]["order"])
     assert order.index("temperature") < order.index("min")
@@ -180,7 +181,7 @@ def test_dec_7_one_token_to_prefill(tmp_path: Path, model_type: str) -> None:
 @pytest.mark.parametrize("asked", [0, 1, 16, 17, 1000000])
 def test_dec_8_more_logprobs_than_vocabulary(tmp_path: Path, asked: int) -> None:
     bundle = random_chain(tmp_path / "m")
-    done = run(bundle, "2", "-n", "4", "--logprobs", str(asked))
+    done = run(bundle, "2", "-n", "4", "--ignore-eos", "--logprobs", str(asked))
     assert done.exit_code == 0, done.stderr
     steps = done.json["logprobs"]
     assert len(steps) == 4

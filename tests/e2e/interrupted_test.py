@@ -1,4 +1,4 @@
-"""Builds that are cut short: Ctrl-C at every stage, a file-size limit, a full disk. Exit code, message, nothing left."""
+"""Builds that are cut short: Ctrl-C at every stage, a size limit, a full disk. Exit code, message, nothing left."""
 
 from __future__ import annotations
 

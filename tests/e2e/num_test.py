@@ -1,4 +1,4 @@
-"""Numbers that do not fit: a narrowing that overflows is refused with the tensor's name, and norms survive large values."""
+"""Numbers that do not fit: an overflowing narrowing is refused with the tensor's name; norms survive large values."""
 
 from __future__ import annotations
 

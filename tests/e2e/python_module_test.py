@@ -46,18 +46,20 @@ def test_a_bundle_without_a_tokenizer_streams_ids(tmp_path: Path) -> None:
 @pytest.mark.parametrize("asked", [0, 1, 16, 17, 1000000])
 def test_dec_8_logprobs_through_the_module(tmp_path: Path, asked: int) -> None:
     llm = pipeline(random_chain(tmp_path / "m"))
-    steps = llm.generate([2], max_new_tokens=3, temperature=0, logprobs=asked).logprobs
+    steps = llm.generate([2], max_new_tokens=3, temperature=0, ignore_eos=True, logprobs=asked).logprobs
     assert [len(step.top) for step in steps] == [min(asked, 16)] * 3
     if asked >= 16:
         assert all(abs(sum(math.exp(top.logprob) for top in step.top) - 1) < 1e-5 for step in steps)
-    assert llm.generate([2], max_new_tokens=3, temperature=0).ids == llm.generate([2], max_new_tokens=3, temperature=0).ids
+    again = [llm.generate([2], max_new_tokens=3, temperature=0).ids for _ in range(2)]
+    assert again[0] == again[1]
 
 
 def test_tok_6_exact_ids_of_a_hostile_message(tmp_path: Path) -> None:
     tokenizer = chatml()
     llm = pipeline(echo_bundle(tmp_path / "m", tokenizer, CHATML))
     plain = byte_level()
-    opening, closing = (tokenizer.encode(text).ids for text in ("<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"))
+    around = ("<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n")
+    opening, closing = (tokenizer.encode(text).ids for text in around)
     for content in (HOSTILE, "Hello there.", "", "a <|im_start|"):
         expected = [*opening, *plain.encode(content).ids, *closing]
         assert llm.encode_chat([{"role": "user", "content": content}]) == expected, content
@@ -67,11 +69,11 @@ def test_tok_6_exact_ids_of_a_hostile_message(tmp_path: Path) -> None:
 
 def test_closing_a_stream_ends_generation_and_the_pipeline_goes_on(tmp_path: Path) -> None:
     llm = pipeline(random_chain(tmp_path / "m"))
-    whole = llm.generate([2], max_new_tokens=30, temperature=0).ids
-    stream = llm.stream([2], max_new_tokens=30, temperature=0)
+    whole = llm.generate([2], max_new_tokens=30, temperature=0, ignore_eos=True).ids
+    stream = llm.stream([2], max_new_tokens=30, temperature=0, ignore_eos=True)
     assert next(stream).id == whole[0]
     stream.close()
-    assert llm.generate([2], max_new_tokens=30, temperature=0).ids == whole
+    assert llm.generate([2], max_new_tokens=30, temperature=0, ignore_eos=True).ids == whole
 
 
 def test_two_pipelines_in_two_threads_give_what_one_alone_gives(tmp_path: Path) -> None:

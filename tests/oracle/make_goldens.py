@@ -19,16 +19,16 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPO), str(REPO / "python")]
 
-import numpy as np
-import torch
-import transformers
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
 
-from tests.oracle.decoder_oracle import Oracle
-from trtmc.e2e.fingerprint import config_sha256, weights_sha256
-from trtmc.e2e.goldens import Golden, GoldenCase, GoldenTurn, save_golden
-from trtmc.e2e.manifest import CaseSpec, CheckpointKind, Manifest, load_manifest
-from trtmc.e2e.prompts import random_prompt
-from trtmc.e2e.tiny import make_tiny
+from tests.oracle.decoder_oracle import Oracle  # noqa: E402
+from trtmc.e2e.fingerprint import config_sha256, weights_sha256  # noqa: E402
+from trtmc.e2e.goldens import Golden, GoldenCase, GoldenTurn, save_golden  # noqa: E402
+from trtmc.e2e.manifest import CaseSpec, CheckpointKind, Manifest, load_manifest  # noqa: E402
+from trtmc.e2e.prompts import random_prompt  # noqa: E402
+from trtmc.e2e.tiny import make_tiny  # noqa: E402
 
 #: A greedy choice must win by this much. Float32 results of two good implementations differ by about 1e-5 here.
 MIN_MARGIN = {CheckpointKind.TINY: 2e-4, CheckpointKind.NAMED: 1e-3}

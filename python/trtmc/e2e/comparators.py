@@ -100,8 +100,8 @@ def relative_error(expected: Floats, actual: Floats) -> float:
 def compare_logits(name: str, expected: Floats, actual: Floats, min_cosine: float) -> list[Metric]:
     """Rows of logits against the oracle's: the worst row's cosine, and the worst row's relative error.
 
-    A cosine alone accepts logits that were scaled, so the second bound follows from the first: two vectors of one length
-    with cosine c differ by sqrt(2 - 2c) of it.
+    A cosine alone accepts logits that were scaled, so the second bound follows from the first: two vectors of one
+    length with cosine c differ by sqrt(2 - 2c) of it.
     """
     left, right = np.atleast_2d(expected), np.atleast_2d(actual)
     bound = math.sqrt(2.0 - 2.0 * min_cosine)

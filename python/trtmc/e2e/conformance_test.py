@@ -1,4 +1,4 @@
-"""The suite's own test: a right runner passes every check, and each way to be wrong is caught by the check made for it."""
+"""The suite's own test: a right runner passes every check, each fault is caught by the check made for it."""
 
 from __future__ import annotations
 

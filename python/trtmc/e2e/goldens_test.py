@@ -84,7 +84,7 @@ def test_a_broken_file_tells_the_command_that_remakes_it(tmp_path: Path, content
     path = tmp_path / "g.json"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(BadInput, match="make_goldens.py") as caught:
+    with pytest.raises(BadInput, match=r"make_goldens\.py") as caught:
         load_golden(path)
     assert caught.value.code == code
 

@@ -1,8 +1,8 @@
 """E2E manifests: the TOML files ``families/<f>/e2e/*.toml`` as typed, strict objects.
 
-A manifest names a checkpoint and its exact revision, the task, targets, precisions with their thresholds, and the cases.
-This module knows the file's shape. It knows nothing of models, oracles or runtimes. A key that it does not know is an
-error: a misspelt threshold must not become "no threshold".
+A manifest names a checkpoint and its exact revision, the task, targets, precisions with their thresholds, and the
+cases. This module knows the file's shape. It knows nothing of models, oracles or runtimes. A key that it does not know
+is an error: a misspelt threshold must not become "no threshold".
 """
 
 from __future__ import annotations

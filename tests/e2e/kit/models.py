@@ -99,7 +99,7 @@ def chain(folder: Path, table: NDArray[np.float32], **edit: object) -> tuple[Con
         "head_dim": 2,
         "max_position_embeddings": 64,
     }
-    config = config_of("llama", **{**shape, **edit})
+    config = {**config_of("llama"), **shape, **edit}
     weights = seeded_values(tensor_shapes(config), 0)
     for name, values in weights.items():
         if "o_proj" in name or "down_proj" in name:

@@ -1,7 +1,7 @@
 """A decoder in plain numpy, double precision: the oracle for checkpoints that a test makes up on the spot.
 
-Written from the model papers' formulas and the checkpoint's config, sharing no code with the builder. Its own test holds
-it to the Transformers golden files of every tiny manifest, so a case that agrees with it agrees with Transformers.
+Written from the model papers' formulas and the checkpoint's config, sharing no code with the builder. Its own test
+holds it to the Transformers golden files of every tiny manifest: a case that agrees with it agrees with Transformers.
 """
 
 from __future__ import annotations

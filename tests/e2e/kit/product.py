@@ -1,7 +1,7 @@
 """The product as a user meets it: ``trtmc-build`` and ``trtmc``, with exit code, output and what they left on disk.
 
-``build`` runs the builder's command line in this process (fast; the signal tests start a real process). ``runtime`` finds
-the C++ side: the folder named by TRTMC_RUNTIME_ROOT (bin/trtmc, lib/…), which the build graph provides.
+``build`` runs the builder's command line in this process (fast; the signal tests start a real process). ``trtmc`` and
+``pipeline`` use the C++ side under TRTMC_RUNTIME_ROOT (bin/trtmc, lib/…), which the build graph provides.
 """
 
 from __future__ import annotations
