@@ -89,6 +89,8 @@ def attention(low: Lowering, node: Node) -> None:
     o = low.ops
     q, k, v = (low.value(t) for t in (query, key, value))
     mask_tensor, lengths = node.input(3), node.input(4)
+    if lengths is not None and mask_tensor is None:  # rows past every length are masked anyway: leave them out early
+        k, v = (_first_rows(low, x, lengths) for x in (k, v))
     if query.shape[1] != key.shape[1]:
         k, v = (_repeated(low, x, query.shape[1] // key.shape[1], query.shape[1]) for x in (k, v))
     additive = mask_tensor is not None and mask_tensor.dtype is not DType.BOOL
@@ -105,6 +107,16 @@ def attention(low: Lowering, node: Node) -> None:
     scores = scores if bias is None else o.add(scores, bias)
     scores = scores if allowed is None else o.select(allowed, scores, o.f32(0.0))
     low.put(node.output, o.matmul(scores, v))
+
+
+def _first_rows(low: Lowering, x: Value, lengths: Tensor) -> Value:
+    """The rows of a cache up to the greatest length."""
+    o = low.ops
+
+    def longest() -> Value:
+        return o.reduce("ReduceMax", o.convert(low.value(lengths), ElementType.I64), (0,), True)
+
+    return o.slice(x, o.i64(0), low.once(("longest", id(lengths)), longest), o.i64(1), o.i64(2))
 
 
 def _zero_without_keys(low: Lowering, allowed: Value, y: Value) -> Value:
