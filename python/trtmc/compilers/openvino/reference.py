@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-WEIGHTS = {"f16": np.dtype(np.float16), "bf16": np.dtype(np.uint16), "f32": np.dtype(np.float32)}
+WEIGHTS: dict[str, np.dtype] = {"f16": np.dtype(np.float16), "bf16": np.dtype(np.uint16), "f32": np.dtype(np.float32)}
 
 
 def weight_matrix(raw: np.ndarray, weight_type: str, rows: int, columns: int) -> np.ndarray:

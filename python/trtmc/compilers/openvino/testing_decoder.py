@@ -49,10 +49,10 @@ class TinyDecoder:
         self.shape = shape
 
     def __call__(self, net: TestNetwork) -> None:
-        _Definition(net, self.shape).define()
+        DecoderDefinition(net, self.shape).define()
 
 
-class _Definition:
+class DecoderDefinition:
     def __init__(self, net: TestNetwork, shape: DecoderShape) -> None:
         self.test, self.net, self.s = net, net.trt, shape
         self.rng = np.random.default_rng(shape.seed)

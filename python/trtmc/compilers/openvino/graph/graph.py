@@ -93,8 +93,8 @@ class Graph:
 
     def add(self, node: Node) -> Node:
         """Puts a node in: its inputs must exist in the graph (or come later), its outputs get it as producer."""
-        for tensor in node.outputs:
-            tensor.producer = node
+        for output in node.outputs:
+            output.producer = node
         for index, tensor in enumerate(node.inputs):
             if tensor is not None:
                 tensor.users.append((node, index))

@@ -129,7 +129,7 @@ class Model:
         offset = self.blob.place(arrays) if size else 0
         key = (offset, size, type, tuple(shape))
         if key not in self._constants or not shape:
-            data = {"element_type": type, "shape": tuple(shape), "offset": offset, "size": size}
+            data: dict[str, Attribute] = {"element_type": type, "shape": tuple(shape), "offset": offset, "size": size}
             self._constants[key] = self.add("Const", [], [type], data).value()
         return self._constants[key]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from trtmc.compilers.openvino.graph.constant import ConstantData
 from trtmc.compilers.openvino.graph.graph import Node, Tensor
-from trtmc.compilers.openvino.ir.model import ElementType, Value
+from trtmc.compilers.openvino.ir.model import Attribute, ElementType, Value
 from trtmc.compilers.openvino.lowering.context import Lowering, Rule
 from trtmc.core.dtype import DType
 from trtmc.core.errors import InternalError
@@ -36,7 +36,7 @@ def _floats(low: Lowering, data: ConstantData, shape: tuple[int, ...]) -> Value:
     return low.once(key, lambda: low.ops.array(np.ascontiguousarray(data.as_float32()).reshape(shape)))
 
 
-def _emit(low: Lowering, node: Node, inputs: list[Value], attributes: dict[str, str | int | float | bool]) -> None:
+def _emit(low: Lowering, node: Node, inputs: list[Value], attributes: dict[str, Attribute]) -> None:
     layer = low.model.add(
         node.kind.removeprefix("trtmc."), inputs, [ElementType.F32], attributes, VERSION, name=node.name
     )
@@ -47,7 +47,7 @@ def embedding_gather(low: Lowering, node: Node) -> None:
     """inputs: ids, weight."""
     weight = _data(node, node.input(1), "table")
     rows, width = weight.shape[-2:]
-    attributes = {"rows": rows, "n": width, "weight_type": WEIGHT_TYPES[weight.dtype]}
+    attributes: dict[str, Attribute] = {"rows": rows, "n": width, "weight_type": WEIGHT_TYPES[weight.dtype]}
     _emit(low, node, [low.value(node.required(0)), _raw(low, weight)], attributes)
 
 

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from trtmc.compilers.openvino.graph.graph import Node
-from trtmc.compilers.openvino.ir.model import ElementType, Value
+from trtmc.compilers.openvino.ir.model import Attribute, ElementType, Value
 from trtmc.compilers.openvino.lowering.context import Lowering, Rule, operand_type
 from trtmc.core.dtype import COMPUTE_DTYPES
 
@@ -88,7 +88,7 @@ def normalization(low: Lowering, node: Node) -> None:
 
 
 def _standardized(low: Lowering, x: Value, axes: tuple[int, ...], epsilon: float) -> Value:
-    attributes = {"eps": float(epsilon), "eps_mode": "inside_sqrt", "normalize_variance": True}
+    attributes: dict[str, Attribute] = {"eps": float(epsilon), "eps_mode": "inside_sqrt", "normalize_variance": True}
     return low.model.add("MVN", [x, low.ops.i64(*axes)], [x.type], attributes, "opset6").value()
 
 

@@ -90,12 +90,13 @@ class _Ints:
 
     def __init__(self, low: Lowering, node: Node, index: int, key: str) -> None:
         given = node.input(index)
-        self.static: tuple[int, ...] | None = None
-        if given is None:
-            self.static = tuple(node.attributes[key])
-        elif given.constant is not None:
-            self.static = given.constant.as_ints()
-        self.value = low.dims_value(self.static) if self.static is not None or given is None else _i64(low, given)
+        if given is not None and given.constant is None:
+            self.static: tuple[int, ...] | None = None
+            self.value = _i64(low, given)
+            return
+        known = given.constant.as_ints() if given is not None and given.constant is not None else None
+        self.static = known if known is not None else tuple(node.attributes[key])
+        self.value = low.dims_value(self.static)
 
 
 def _i64(low: Lowering, tensor: Tensor) -> Value:

@@ -203,7 +203,7 @@ def grid_sample(low: Lowering, node: Node) -> None:
     source, a = node.required(0), node.attributes
     if source.rank != 4 or a["sample_mode"] not in _GRID_BORDERS:
         raise low.refusal(node, f"rank {source.rank} with sample mode {a['sample_mode']}")
-    attributes = {
+    attributes: dict[str, Attribute] = {
         "align_corners": bool(a["align_corners"]),
         "mode": _GRID_MODES[a["interpolation_mode"]],
         "padding_mode": _GRID_BORDERS[a["sample_mode"]],

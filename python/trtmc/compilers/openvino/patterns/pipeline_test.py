@@ -11,7 +11,7 @@ import tensorrt_rtx as trt
 
 from trtmc.compilers.openvino.session import DecoderSession, open_engine
 from trtmc.compilers.openvino.testing import TestNetwork, compile_network
-from trtmc.compilers.openvino.testing_decoder import DecoderShape, TinyDecoder, _Definition
+from trtmc.compilers.openvino.testing_decoder import DecoderDefinition, DecoderShape, TinyDecoder
 from trtmc.core.dtype import DType
 from trtmc.core.errors import Unsupported
 
@@ -89,7 +89,7 @@ def test_a_tied_head_shares_the_embedding_bytes() -> None:
     assert untied.length - tied.length >= BASE.vocab * BASE.hidden * 2
 
 
-class _Spoiled(_Definition):
+class _Spoiled(DecoderDefinition):
     """Writes one thing in a way that no pattern knows."""
 
     spoil = ""
