@@ -185,7 +185,7 @@ class Pipeline:
             try:
                 self._run(ids, events.put, cancel, options)
                 events.put(None)
-            except BaseException as error:  # noqa: BLE001 - raised again by the consumer
+            except BaseException as error:  # raised again by the consumer
                 events.put(error)
 
         worker = threading.Thread(target=work, name="trtmc-stream", daemon=True)
