@@ -77,6 +77,21 @@ TEST(Sampler, GreedyPrefersTheLowerIdAmongEquals) {
   EXPECT_EQ(draws({}, row, 1)[0], 1);
 }
 
+TEST(Argmax, EveryPlaceAndLength) {
+  for (std::size_t size = 1; size < 20; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      std::vector<float> row(size, -3);
+      row[at] = -1;
+      EXPECT_EQ(argmax(row), static_cast<std::int32_t>(at));
+      row.back() = -1;  // the first of two
+      EXPECT_EQ(argmax(row), static_cast<std::int32_t>(at));
+      row[size / 2] = std::numeric_limits<float>::quiet_NaN();
+      EXPECT_EQ(argmax(row), -1);
+    }
+  }
+  EXPECT_EQ(argmax({}), -1);
+}
+
 TEST(Sampler, TopKZeroIsOffAndVocabularyOrMoreKeepsAll) {
   const std::vector<float> row = ramp16();
   const auto all = kept_ids({.temperature = 1, .top_k = 0}, row);
