@@ -109,7 +109,7 @@ def test_dec_4_temperature_comes_before_min_p(tmp_path: Path, temperature: str, 
 
 def spelling(folder: Path, tokenizer: Tokenizer, walk: list[int], vocab: int) -> Path:
     """A bundle that says the walk's tokens one after the other."""
-    chain(folder, walk_table(walk, vocab))
+    chain(folder, walk_table(walk, vocab), eos_token_id=None)  # absent means 2 to Transformers, which is on the way
     add_text(folder, tokenizer)
     return built(folder)
 
