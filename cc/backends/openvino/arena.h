@@ -1,6 +1,7 @@
 // ArenaPlan: offsets in one buffer for tensors that live from one step to another.
 //
-// Tensors whose lives overlap never overlap in memory; others may. Knows sizes and step numbers only.
+// Tensors whose lives overlap never overlap in memory; others may. Knows sizes and step numbers
+// only.
 #pragma once
 
 #include <cstddef>

@@ -17,6 +17,7 @@
 namespace trtmc::openvino {
 namespace {
 
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 44;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 // Anonymous maps: zero-filled by the system, page-aligned, huge pages where they help.
@@ -24,18 +25,25 @@ class HostAllocator final : public DeviceAllocator {
  public:
   Result<DeviceTensor> allocate(DType dtype, const Shape& shape) override {
     Tensor view{nullptr, dtype, MemoryKind::kHost, 0, shape};
+    std::int64_t elements = 1;
+    for (const std::int64_t d : shape.dims()) {
+      if (d < 0 || (d > 0 && elements > kMaxElements / d)) return refuse(shape);
+      elements *= d;
+    }
     const std::size_t bytes = view.bytes();
     const std::size_t mapped = std::max<std::size_t>(4096, (bytes + 4095) / 4096 * 4096);
     void* p = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) {
-      return resource_error("backend.out_of_memory",
-                            std::to_string(bytes) + " bytes for a tensor of shape " +
-                                to_string(shape) +
-                                " are not available; lower the batch or the sequence length");
-    }
+    if (p == MAP_FAILED) return refuse(shape);
     if (mapped >= 2 * kHugePage) madvise(p, mapped, MADV_HUGEPAGE);
     view.data = p;
     return DeviceTensor(view, [mapped](void* memory) { munmap(memory, mapped); });
+  }
+
+ private:
+  static Status refuse(const Shape& shape) {
+    return resource_error("backend.out_of_memory", "no memory for a tensor of shape " +
+                                                       to_string(shape) +
+                                                       "; lower the batch or the sequence length");
   }
 };
 
@@ -43,7 +51,9 @@ class CpuEngine final : public Engine {
  public:
   // Exactly one of `program` and `compiled` is set.
   CpuEngine(EngineBlob blob, Contract contract, std::size_t weight_bytes, int threads)
-      : blob_(std::move(blob)), contract_(std::move(contract)), weight_bytes_(weight_bytes),
+      : blob_(std::move(blob)),
+        contract_(std::move(contract)),
+        weight_bytes_(weight_bytes),
         pool_(threads) {}
 
   void set_program(Program program) { program_ = std::move(program); }
@@ -129,8 +139,8 @@ class CpuBackend final : public Backend {
       if (engine.is_ok()) return engine;
       return engine.status().with_context("section \"" + blob.name + "\"");
     } catch (const std::bad_alloc&) {
-      return resource_error("backend.out_of_memory", "no memory to load section \"" + blob.name +
-                                                         "\"");
+      return resource_error("backend.out_of_memory",
+                            "no memory to load section \"" + blob.name + "\"");
     } catch (const std::exception& e) {
       return bad_input("backend.bad_engine",
                        "section \"" + blob.name + "\": OpenVINO refuses the model: " + e.what());
@@ -142,22 +152,20 @@ class CpuBackend final : public Backend {
                                                  const EngineOptions& options) {
     const bool fast = options.compute == "bf16";
     if (!fast && !options.compute.empty() && options.compute != "f32") {
-      return unsupported("backend.unknown_compute", "compute \"" + options.compute +
-                                                        "\" is not known; use f32 or bf16");
+      return unsupported("backend.unknown_compute",
+                         "compute \"" + options.compute + "\" is not known; use f32 or bf16");
     }
     TRTMC_ASSIGN_OR_RETURN(const EngineFile file, parse_engine_file(blob.bytes));
     const int threads = options.threads > 0 ? options.threads : cpu::usable_cpus();
     // OpenVINO takes a mutable pointer, and never writes to constants.
-    const ov::Tensor weights(
-        ov::element::u8, {file.weights.size()},
-        const_cast<void*>(static_cast<const void*>(file.weights.data())));
+    const ov::Tensor weights(ov::element::u8, {file.weights.size()},
+                             const_cast<void*>(static_cast<const void*>(file.weights.data())));
     const std::shared_ptr<ov::Model> model = core().read_model(std::string(file.xml), weights);
     TRTMC_RETURN_IF_ERROR(check_model(*model, contract));
     if (!options.compute.empty()) {
       set_compute(*model, fast ? cpu::Compute::kBF16 : cpu::Compute::kF32);
     }
-    auto engine =
-        std::make_unique<CpuEngine>(blob, contract, file.weights.size(), threads);
+    auto engine = std::make_unique<CpuEngine>(blob, contract, file.weights.size(), threads);
     if (auto program = Program::build(model)) {
       engine->set_program(*std::move(program));
     } else {

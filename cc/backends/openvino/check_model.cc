@@ -65,7 +65,8 @@ Status check_model(const ov::Model& model, const Contract& contract) {
     outputs.insert(port.name);
   }
   for (const TensorSpec& spec : contract.inputs) {
-    if (!inputs.contains(spec.name)) return mismatch("the engine lacks input \"" + spec.name + "\"");
+    if (!inputs.contains(spec.name))
+      return mismatch("the engine lacks input \"" + spec.name + "\"");
   }
   for (const StatePair& pair : contract.state) {
     if (contract.find_input(pair.input) == nullptr) {
@@ -74,7 +75,8 @@ Status check_model(const ov::Model& model, const Contract& contract) {
     outputs.insert(pair.output);
   }
   for (const TensorSpec& spec : contract.outputs) {
-    if (!outputs.contains(spec.name)) return mismatch("the engine lacks output \"" + spec.name + "\"");
+    if (!outputs.contains(spec.name))
+      return mismatch("the engine lacks output \"" + spec.name + "\"");
   }
   return check_caches(model, contract);
 }

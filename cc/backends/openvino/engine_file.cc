@@ -45,7 +45,8 @@ Result<EngineFile> parse_engine_file(std::span<const std::byte> bytes) {
   if (const auto flags = read<std::uint32_t>(bytes, 12); flags != 0) {
     return bad_engine("engine has unknown flags " + std::to_string(flags));
   }
-  const auto xml_offset = read<std::uint64_t>(bytes, 16), xml_length = read<std::uint64_t>(bytes, 24);
+  const auto xml_offset = read<std::uint64_t>(bytes, 16),
+             xml_length = read<std::uint64_t>(bytes, 24);
   const auto offset = read<std::uint64_t>(bytes, 32), length = read<std::uint64_t>(bytes, 40);
   const auto zeros = bytes.subspan(48, kHeader - 48);
   if (std::any_of(zeros.begin(), zeros.end(), [](std::byte b) { return b != std::byte{0}; })) {

@@ -30,8 +30,8 @@ Status check_size(const Shape& shape) {
   std::int64_t elements = 1;
   for (const std::int64_t d : shape.dims()) {
     if (d < 0 || (d > 0 && elements > kMaxElements / d)) {
-      return bad_input("backend.bad_model", "an output of shape " + to_string(shape) +
-                                                " is larger than any memory");
+      return bad_input("backend.bad_model",
+                       "an output of shape " + to_string(shape) + " is larger than any memory");
     }
     elements *= d;
   }

@@ -127,7 +127,7 @@ class ProgramSession final : public Session {
   bool planned_ = false, ran_ = false;
   std::unique_ptr<std::byte, Free> arena_;
   std::size_t arena_bytes_ = 0;
-  std::vector<Tensor> tensors_;         // scratch of one step
+  std::vector<Tensor> tensors_;  // scratch of one step
   std::vector<cpu::LinearJob> jobs_;
 };
 

@@ -24,7 +24,8 @@ class Job {
 
   void run() {
     const std::size_t d = static_cast<std::size_t>(a_.head_dim);
-    q_ = static_cast<float*>(ws_.shared(at(a_.batch, a_.tokens, 0) * a_.q_heads * d * sizeof(float)));
+    q_ = static_cast<float*>(
+        ws_.shared(at(a_.batch, a_.tokens, 0) * a_.q_heads * d * sizeof(float)));
     ws_.reserve_local(layout(nullptr, nullptr));
     const int heads = a_.batch * a_.kv_heads;
     if (blocks_ == 1) {  // one loop: a unit updates the cache of its own head first

@@ -15,12 +15,12 @@ struct AttentionArgs {
   const float* v = nullptr;
   float* k_cache = nullptr;  // [B, kv_heads, S, D], updated in place
   float* v_cache = nullptr;
-  float* out = nullptr;      // [B, T, q_heads·D]
+  float* out = nullptr;  // [B, T, q_heads·D]
   int batch = 0, tokens = 0, q_heads = 0, kv_heads = 0, head_dim = 0, capacity = 0;
-  const int* write = nullptr;    // [B]
-  const int* length = nullptr;   // [B], valid rows after the update
+  const int* write = nullptr;     // [B]
+  const int* length = nullptr;    // [B], valid rows after the update
   const int* position = nullptr;  // [B, T]; unused when rotary_half is 0
-  const float* cos = nullptr;    // [positions, rotary_half]
+  const float* cos = nullptr;     // [positions, rotary_half]
   const float* sin = nullptr;
   int rotary_half = 0;
   bool interleaved = false;

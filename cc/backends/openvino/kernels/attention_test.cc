@@ -147,7 +147,8 @@ TEST_P(AttentionTest, AgreesWithDouble) {
       const auto want = reference(s, kc, vc);
       attention(ws, s.args());
       for (size_t i = 0; i < want.size(); ++i) {
-        ASSERT_NEAR(s.out[i], want[i], 3e-6) << "head_dim " << c.head_dim << " tokens " << c.tokens << " at " << i;
+        ASSERT_NEAR(s.out[i], want[i], 3e-6)
+            << "head_dim " << c.head_dim << " tokens " << c.tokens << " at " << i;
       }
       for (size_t i = 0; i < kc.size(); ++i) {
         ASSERT_NEAR(s.k_cache[i], kc[i], 1e-6) << "k cache " << i;

@@ -8,8 +8,9 @@
 
 // By pragma and after the standard headers, for the reason given in isa_avx512.cc.
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target(                                           \
-    "amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c"))), apply_to = function)
+#pragma clang attribute push(                                                                      \
+    __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c"))), \
+    apply_to = function)
 #else
 #pragma GCC target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // false, from the headers of gcc 12
@@ -19,11 +20,11 @@
 namespace trtmc::cpu {
 namespace {
 
-constexpr int kTile = 16;         // rows of a tile: matrix rows or tokens
-constexpr int kStep = 32;         // k per tile product
+constexpr int kTile = 16;  // rows of a tile: matrix rows or tokens
+constexpr int kStep = 32;  // k per tile product
 constexpr std::size_t kTileBytes = 1024;
 constexpr std::size_t kAhead = 6144;  // bytes of weights that are on their way from memory
-constexpr int kBlock = 2 * kTile;  // matrix rows and tokens per register block
+constexpr int kBlock = 2 * kTile;     // matrix rows and tokens per register block
 
 struct alignas(64) TileConfig {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
@@ -142,9 +143,7 @@ struct BrainWeight {
   static __m512 load(const void* p) {
     return widen(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
   }
-  static __m512 load(const void* p, __mmask16 m) {
-    return widen(_mm256_maskz_loadu_epi16(m, p));
-  }
+  static __m512 load(const void* p, __mmask16 m) { return widen(_mm256_maskz_loadu_epi16(m, p)); }
 };
 struct FloatWeight {
   static constexpr int kTerms = 3;
@@ -214,16 +213,16 @@ class WeightFeed {
 };
 
 // Tile registers: 0-3 sums, 4-5 matrix rows, 6-7 tokens.
-#define TRTMC_LOAD_W(term)                              \
-  _tile_loadd(4, w0 + (term) * kTileBytes, 64);         \
+#define TRTMC_LOAD_W(term)                      \
+  _tile_loadd(4, w0 + (term) * kTileBytes, 64); \
   _tile_loadd(5, w1 + (term) * kTileBytes, 64)
-#define TRTMC_LOAD_X(term)                              \
-  _tile_loadd(6, x0 + (term) * kTileBytes, 64);         \
+#define TRTMC_LOAD_X(term)                      \
+  _tile_loadd(6, x0 + (term) * kTileBytes, 64); \
   _tile_loadd(7, x1 + (term) * kTileBytes, 64)
-#define TRTMC_PRODUCTS()                                \
-  _tile_dpbf16ps(0, 4, 6);                              \
-  _tile_dpbf16ps(1, 4, 7);                              \
-  _tile_dpbf16ps(2, 5, 6);                              \
+#define TRTMC_PRODUCTS()   \
+  _tile_dpbf16ps(0, 4, 6); \
+  _tile_dpbf16ps(1, 4, 7); \
+  _tile_dpbf16ps(2, 5, 6); \
   _tile_dpbf16ps(3, 5, 7)
 
 // Sums of 32 matrix rows x 32 tokens to sums [4][16][16]. Consecutive products share an operand.
@@ -319,8 +318,8 @@ void run_as(const LinearJob& job, const PackedRows& x, int n0, int n1, void* scr
   const int units = (kBlock * kBlock + x.rows - 1) / x.rows;  // the next rows are ready in time
   WeightFeed<W, kWTerms> feed;
   auto start = [&](int output, std::byte* out) {
-    const auto* source = static_cast<const std::byte*>(job.weight) +
-                         static_cast<std::size_t>(output) * x.k * bytes;
+    const auto* source =
+        static_cast<const std::byte*>(job.weight) + static_cast<std::size_t>(output) * x.k * bytes;
     feed.start(source, bytes, std::min(kBlock, n1 - output), x.k, out);
   };
   start(n0, w);
@@ -346,9 +345,7 @@ void run(const LinearJob& job, const PackedRows& x, int n0, int n1, void* scratc
     case WeightType::kF16:
       run_as<HalfWeight, kFast ? 1 : 2, kXTerms>(job, x, n0, n1, scratch);
       break;
-    case WeightType::kBF16:
-      run_as<BrainWeight, 1, kXTerms>(job, x, n0, n1, scratch);
-      break;
+    case WeightType::kBF16: run_as<BrainWeight, 1, kXTerms>(job, x, n0, n1, scratch); break;
     case WeightType::kF32:
       run_as<FloatWeight, kFast ? 1 : 3, kXTerms>(job, x, n0, n1, scratch);
       break;

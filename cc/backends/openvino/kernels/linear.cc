@@ -29,7 +29,8 @@ Chunking chunk(std::span<const LinearJob> jobs, int k, int block, int threads,
   outputs = std::max(outputs, (total + 59999) / 60000);  // the pool's limit on chunks
   Chunking c;
   c.outputs = static_cast<int>((outputs + static_cast<std::size_t>(block) - 1) /
-                               static_cast<std::size_t>(block)) * block;
+                               static_cast<std::size_t>(block)) *
+              block;
   for (const LinearJob& job : jobs) c.chunks += c.of(job.n);
   return c;
 }
@@ -52,9 +53,8 @@ void few_rows(Workspace& ws, std::span<const LinearJob> jobs, const float* x, in
   const KernelTable& t = kernels();
   const Chunking c = chunk(jobs, k, 8, ws.pool().threads(), kFewBytes, kFewPerThread);
   ws.pool().run(c.chunks, [&](int index, int) {
-    with_chunk(jobs, c, index, [&](const LinearJob& job, int n0, int n1) {
-      t.gemv(job, x, rows, k, n0, n1);
-    });
+    with_chunk(jobs, c, index,
+               [&](const LinearJob& job, int n0, int n1) { t.gemv(job, x, rows, k, n0, n1); });
   });
 }
 

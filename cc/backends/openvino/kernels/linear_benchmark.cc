@@ -40,8 +40,11 @@ struct Size {
   int n, k;
 };
 
-constexpr Size kSizes[] = {{"qkv", 960, 576}, {"o", 576, 576}, {"gate/up", 3072, 576},
-                           {"down", 576, 1536}, {"head", 49152, 576}};
+constexpr Size kSizes[] = {{"qkv", 960, 576},
+                           {"o", 576, 576},
+                           {"gate/up", 3072, 576},
+                           {"down", 576, 1536},
+                           {"head", 49152, 576}};
 
 void measure(Isa isa, WeightType type, Compute compute, int rows, const Size& size) {
   force_isa(isa);
@@ -60,7 +63,9 @@ void measure(Isa isa, WeightType type, Compute compute, int rows, const Size& si
   const double flops = 2.0 * rows * size.n * size.k;
   std::printf("%-8s %-5s %-5s rows %4d  %-8s %9.1f us  %8.1f GFLOP/s  %6.1f GB/s\n",
               std::string(isa_name(isa)).c_str(),
-              type == WeightType::kF16 ? "f16" : type == WeightType::kBF16 ? "bf16" : "f32",
+              type == WeightType::kF16    ? "f16"
+              : type == WeightType::kBF16 ? "bf16"
+                                          : "f32",
               compute == Compute::kF32 ? "exact" : "fast", rows, size.name, s * 1e6,
               flops / s / 1e9, static_cast<double>(bytes) / s / 1e9);
 }

@@ -99,8 +99,9 @@ TEST_P(LinearTest, SeveralJobsWithBiasAndResidualInPlace) {
     const auto bias = testing::random_floats(20, 8);
     const auto residual = testing::random_floats(size_t(rows) * b.n, 9);
     std::vector<float> ya(size_t(rows) * a.n), yb = residual;
-    const LinearJob jobs[] = {{wa.bytes.data(), WeightType::kF16, a.n, bias.data(), nullptr, ya.data()},
-                              {wb.bytes.data(), WeightType::kBF16, b.n, nullptr, yb.data(), yb.data()}};
+    const LinearJob jobs[] = {
+        {wa.bytes.data(), WeightType::kF16, a.n, bias.data(), nullptr, ya.data()},
+        {wb.bytes.data(), WeightType::kBF16, b.n, nullptr, yb.data(), yb.data()}};
     linear(ws, jobs, x.data(), rows, 50, Compute::kF32);
     EXPECT_LT(worst_error(wa, x, a, bias.data(), nullptr, ya), 4e-7);
     EXPECT_LT(worst_error(wb, x, b, nullptr, residual.data(), yb), 4e-7);

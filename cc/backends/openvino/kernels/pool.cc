@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kNextMask = 0xFFFF;
 constexpr int kMaxChunks = 0xFFFF;
 constexpr auto kSpinTime = std::chrono::microseconds(300);
-constexpr int kSpinsPerClock = 64;    // reading the clock costs more than a pause
+constexpr int kSpinsPerClock = 64;  // reading the clock costs more than a pause
 constexpr int kSpinsBeforeYield = 4096;
 
 inline void pause() { __builtin_ia32_pause(); }
@@ -71,10 +71,12 @@ void Pool::run_erased(int chunks, Call call, void* ctx) {
       call_.store(call, std::memory_order_relaxed);
       ctx_.store(ctx, std::memory_order_relaxed);
     } else {
-      call_.store([](void* c, int i, int w) {
-        auto* o = static_cast<Offset*>(c);
-        o->call(o->ctx, i + o->first, w);
-      }, std::memory_order_relaxed);
+      call_.store(
+          [](void* c, int i, int w) {
+            auto* o = static_cast<Offset*>(c);
+            o->call(o->ctx, i + o->first, w);
+          },
+          std::memory_order_relaxed);
       ctx_.store(&offset, std::memory_order_relaxed);
     }
     const std::uint64_t generation = generation_of(ticket_.load(std::memory_order_relaxed)) + 1;

@@ -36,7 +36,8 @@ class Pool {
   void run(int chunks, Body&& body) {
     using Plain = std::remove_reference_t<Body>;
     run_erased(
-        chunks, [](void* ctx, int chunk, int worker) { (*static_cast<Plain*>(ctx))(chunk, worker); },
+        chunks,
+        [](void* ctx, int chunk, int worker) { (*static_cast<Plain*>(ctx))(chunk, worker); },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 

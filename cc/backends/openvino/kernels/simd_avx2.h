@@ -1,4 +1,5 @@
-// Vectors of 8 floats with AVX2, FMA and F16C. Included only by isa_avx2.cc, after its target pragma.
+// Vectors of 8 floats with AVX2, FMA and F16C. Included only by isa_avx2.cc, after its target
+// pragma.
 #pragma once
 
 namespace trtmc::cpu::avx2 {

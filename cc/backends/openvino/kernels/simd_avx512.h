@@ -1,4 +1,5 @@
-// Vectors of 16 floats with AVX-512 F/BW/VL/DQ. Included only by isa_avx512.cc, after its target pragma.
+// Vectors of 16 floats with AVX-512 F/BW/VL/DQ. Included only by isa_avx512.cc, after its target
+// pragma.
 #pragma once
 
 namespace trtmc::cpu::avx512 {
@@ -48,9 +49,7 @@ struct BF16 {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
   }
   static Vec load(const void* p) { return widen(_mm256_loadu_si256((const __m256i*)p)); }
-  static Vec load_n(const void* p, int n) {
-    return widen(_mm256_maskz_loadu_epi16(first(n), p));
-  }
+  static Vec load_n(const void* p, int n) { return widen(_mm256_maskz_loadu_epi16(first(n), p)); }
 };
 struct F32 {
   static constexpr std::size_t kBytes = 4;

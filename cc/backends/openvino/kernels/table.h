@@ -66,8 +66,8 @@ struct AttentionBlock {
   float* scratch = nullptr;  // attention_scratch() floats
 };
 
-inline constexpr int kMaxGemvRows = 16;      // of one call of `gemv`
-inline constexpr int kKeyBlock = 64;         // keys per block of the packed attention
+inline constexpr int kMaxGemvRows = 16;          // of one call of `gemv`
+inline constexpr int kKeyBlock = 64;             // keys per block of the packed attention
 inline constexpr int kPackedAttentionRows = 16;  // from here on transposing the keys pays
 
 struct KernelTable {

@@ -21,8 +21,9 @@ struct Matrix {
 
 inline float half_value(std::uint16_t h) {
   const int exponent = (h >> 10) & 31, mantissa = h & 0x3FF;
-  const float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
-                                        : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+  const float magnitude = exponent == 0
+                              ? std::ldexp(static_cast<float>(mantissa), -24)
+                              : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
   return (h & 0x8000) ? -magnitude : magnitude;
 }
 

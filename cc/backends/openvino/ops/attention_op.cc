@@ -13,8 +13,14 @@ constexpr std::int64_t kMaxHeadDim = 4096;
 }  // namespace
 
 Attention::Attention(const ov::OutputVector& inputs, const Attention& a)
-    : TrtmcOp(inputs), q_heads_(a.q_heads_), kv_heads_(a.kv_heads_), head_dim_(a.head_dim_),
-      rotary_dim_(a.rotary_dim_), window_(a.window_), scale_(a.scale_), rotary_(a.rotary_) {
+    : TrtmcOp(inputs),
+      q_heads_(a.q_heads_),
+      kv_heads_(a.kv_heads_),
+      head_dim_(a.head_dim_),
+      rotary_dim_(a.rotary_dim_),
+      window_(a.window_),
+      scale_(a.scale_),
+      rotary_(a.rotary_) {
   constructor_validate_and_infer_types();
 }
 
@@ -113,9 +119,8 @@ Result<Shape> Attention::infer(std::span<const InputSpec> in) const {
     TRTMC_RETURN_IF_ERROR(expect_rank(in[i], kNames[i], 3, 3));
     TRTMC_RETURN_IF_ERROR(expect_size(in[i].shape[0], in[kQ].shape[0], kNames[i], "q"));
     TRTMC_RETURN_IF_ERROR(expect_size(in[i].shape[1], in[kQ].shape[1], kNames[i], "q"));
-    TRTMC_RETURN_IF_ERROR(expect_size(in[i].shape[2],
-                                      (i == kQ ? q_heads_ : kv_heads_) * head_dim_, kNames[i],
-                                      "heads · head_dim"));
+    TRTMC_RETURN_IF_ERROR(expect_size(in[i].shape[2], (i == kQ ? q_heads_ : kv_heads_) * head_dim_,
+                                      kNames[i], "heads · head_dim"));
   }
   TRTMC_RETURN_IF_ERROR(check_caches(in));
   TRTMC_RETURN_IF_ERROR(check_rotary(in));

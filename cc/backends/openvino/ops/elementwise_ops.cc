@@ -19,7 +19,8 @@ void for_units(cpu::Workspace& ws, std::int64_t units, std::int64_t size, Body b
     body(0, units);
     return;
   }
-  std::int64_t per_chunk = std::max<std::int64_t>(1, kChunkElements / std::max<std::int64_t>(1, size));
+  std::int64_t per_chunk =
+      std::max<std::int64_t>(1, kChunkElements / std::max<std::int64_t>(1, size));
   per_chunk = std::max(per_chunk, (units + 32767) / 32768);
   const auto chunks = static_cast<int>((units + per_chunk - 1) / per_chunk);
   ws.pool().run(chunks, [&](int chunk, int) {

@@ -44,8 +44,13 @@ Result<cpu::Compute> parse_compute(const std::string& name) {
 }
 
 Linear::Linear(const ov::OutputVector& inputs, const Linear& a)
-    : TrtmcOp(inputs), n_(a.n_), k_(a.k_), weight_type_(a.weight_type_), compute_(a.compute_),
-      bias_(a.bias_), residual_(a.residual_) {
+    : TrtmcOp(inputs),
+      n_(a.n_),
+      k_(a.k_),
+      weight_type_(a.weight_type_),
+      compute_(a.compute_),
+      bias_(a.bias_),
+      residual_(a.residual_) {
   constructor_validate_and_infer_types();
 }
 
@@ -123,8 +128,7 @@ Status Linear::check(std::span<const Tensor> in) const {
   return Status::ok();
 }
 
-Status Linear::compute(cpu::Workspace& ws, std::span<const Tensor> in,
-                       const Tensor& output) const {
+Status Linear::compute(cpu::Workspace& ws, std::span<const Tensor> in, const Tensor& output) const {
   TRTMC_RETURN_IF_ERROR(check(in));
   const cpu::LinearJob one = job(in, output);
   cpu::linear(ws, {&one, 1}, static_cast<const float*>(in[0].data),
@@ -171,10 +175,9 @@ Status EmbeddingGather::compute(cpu::Workspace&, std::span<const Tensor> in,
   const std::size_t row_bytes = static_cast<std::size_t>(n_) * cpu::weight_bytes(type);
   auto* out = static_cast<float*>(output.data);
   for (const int id : ids) {
-    cpu::kernels().decode(type,
-                          static_cast<const std::byte*>(in[1].data) +
-                              static_cast<std::size_t>(id) * row_bytes,
-                          out, static_cast<int>(n_));
+    cpu::kernels().decode(
+        type, static_cast<const std::byte*>(in[1].data) + static_cast<std::size_t>(id) * row_bytes,
+        out, static_cast<int>(n_));
     out += n_;
   }
   return Status::ok();

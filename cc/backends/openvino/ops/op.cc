@@ -110,14 +110,13 @@ Status expect_rank(const InputSpec& input, const char* name, std::size_t least, 
   const std::size_t rank = input.shape.rank();
   if (rank >= least && rank <= most) return Status::ok();
   return bad_model("input " + std::string(name) + " has shape " + to_string(input.shape) +
-                   ", expected rank " + std::to_string(least) +
-                   (most > least ? " or more" : ""));
+                   ", expected rank " + std::to_string(least) + (most > least ? " or more" : ""));
 }
 
 Status expect_size(std::int64_t found, std::int64_t wanted, const char* name, const char* what) {
   if (same_size(found, wanted)) return Status::ok();
-  return bad_model("input " + std::string(name) + " has size " + std::to_string(found) +
-                   " where " + what + " says " + std::to_string(wanted));
+  return bad_model("input " + std::string(name) + " has size " + std::to_string(found) + " where " +
+                   what + " says " + std::to_string(wanted));
 }
 
 Status expect_positive(std::int64_t value, const char* attribute) {
