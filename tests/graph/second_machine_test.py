@@ -46,6 +46,7 @@ def test_another_folder_without_any_cache_gives_the_same_bytes(first: Checkout, 
 
 def test_workspace_mode_gives_the_same_bundles(first: Checkout, tmp_path: Path) -> None:
     with checkout(tmp_path, "workspace") as second:
+        second.build("--config=workspace", "--nobuild", "//...")
         second.build("--config=workspace", "--disk_cache=", *BUNDLES)
         for target in BUNDLES:
             assert [sha256(path) for path in first.files(target)] == [
