@@ -139,7 +139,7 @@ def test_tok_6_a_raw_prompt_parses_them_unless_told_otherwise(tmp_path: Path) ->
 def test_tok_7_clean_up_never_touches_bpe_text(tmp_path: Path, pieces: list[str]) -> None:
     alphabet = ["!", *pieces]
     vocab = len(alphabet) + len(alphabet) % 2
-    chain(tmp_path / "m", walk_table(list(range(len(alphabet))), vocab))
+    chain(tmp_path / "m", walk_table(list(range(len(alphabet))), vocab), eos_token_id=None)
     add_text(tmp_path / "m", letters(alphabet), clean_up_tokenization_spaces=True)
     bundle = built(tmp_path / "m")
     expected = "".join(pieces).replace("Ġ", " ")
