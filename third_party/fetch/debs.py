@@ -141,6 +141,9 @@ class Suite:
             "Dir::State::Lists": self.root / "lists",
             "Dir::State::status": self.root / "status",
             "Dir::Cache": self.root / "cache",
+            # Container images switch these two off; without them every apt call reads the whole index anew.
+            "Dir::Cache::pkgcache": "pkgcache.bin",
+            "Dir::Cache::srcpkgcache": "srcpkgcache.bin",
             # A frozen mirror's index may have passed its date; the pinned hashes are what we trust.
             "Acquire::Check-Valid-Until": "false",
             "Acquire::Retries": "3",
