@@ -45,6 +45,7 @@ def read_config(config: StrictConfig) -> LlamaConfig:
     if hidden % heads and not config.has("head_dim"):
         raise config.bad("hidden_size", f"must be a multiple of 'num_attention_heads' ({heads}), found {hidden}")
     positions = config.integer("max_position_embeddings", default=2048, minimum=1)
+    rope = read_rope_config(config, max_positions=positions)
     return LlamaConfig(
         dtype=common.dtype,
         vocab_size=config.integer("vocab_size", minimum=1),
@@ -56,8 +57,8 @@ def read_config(config: StrictConfig) -> LlamaConfig:
         head_dim=config.even("head_dim", default=hidden // heads),
         hidden_act=config.choice("hidden_act", ACTIVATIONS, default="silu"),
         rms_norm_eps=config.number("rms_norm_eps", default=1e-6, above=0),
-        rope=read_rope_config(config, max_positions=positions),
-        max_positions=positions,
+        rope=rope,
+        max_positions=rope.reach(positions),
         attention_bias=config.boolean("attention_bias", default=False),
         mlp_bias=config.boolean("mlp_bias", default=False),
         tied=config.boolean("tie_word_embeddings", default=False),

@@ -47,6 +47,7 @@ def read_config(config: StrictConfig) -> QwenConfig:
     layers = config.integer("num_hidden_layers", minimum=1, maximum=MAX_LAYERS)
     positions = config.integer("max_position_embeddings", default=32768, minimum=1)
     bias = config.boolean("attention_bias", default=False) if qwen3 else False
+    rope = read_rope_config(config, max_positions=positions)
     _refuse_sliding_window(config, layers)
     return QwenConfig(
         dtype=common.dtype,
@@ -59,8 +60,8 @@ def read_config(config: StrictConfig) -> QwenConfig:
         head_dim=_head_dim(config, hidden, heads, qwen3),
         hidden_act=config.choice("hidden_act", ACTIVATIONS, default="silu"),
         rms_norm_eps=config.number("rms_norm_eps", default=1e-6, above=0),
-        rope=read_rope_config(config, max_positions=positions),
-        max_positions=positions,
+        rope=rope,
+        max_positions=rope.reach(positions),
         qkv_bias=bias if qwen3 else True,
         out_bias=bias,
         qk_norm=qwen3,

@@ -105,7 +105,7 @@ WINDOW = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 
         (tiny_qwen2, {"num_key_value_heads": 3}, BadInput, "'num_key_value_heads' (3)"),
         (tiny_qwen2, {"attention_bias": True}, Unsupported, "unknown key 'attention_bias'"),
         (tiny_qwen3, {"num_experts": 8}, Unsupported, "unknown key 'num_experts'"),
-        (tiny_qwen2, {"rope_scaling": {"type": "yarn", "factor": 4.0}, "rope_parameters": None}, Unsupported, "'yarn'"),
+        (tiny_qwen2, {"rope_scaling": {"type": "longrope"}, "rope_parameters": None}, Unsupported, "'longrope'"),
     ],
 )
 def test_refused_by_name(tmp_path: Path, model: Any, edit: dict[str, Any], error: type[TrtmcError], piece: str) -> None:

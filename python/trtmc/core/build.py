@@ -74,7 +74,7 @@ def resolve_limits(config: Any, max_sequence: int | None, max_batch: int | None)
     if not 1 <= sequence <= config.max_positions:
         raise UsageError(
             "limits.max_sequence",
-            f"--max-sequence {sequence} is not between 1 and the model's max_position_embeddings, "
+            f"--max-sequence {sequence} is not between 1 and the number of positions the model is meant for, "
             f"{config.max_positions}",
         )
     if not 1 <= batch <= 1024:

@@ -4,7 +4,8 @@ from trtmc.nn.attention import Attention, AttentionConfig, KvCache
 from trtmc.nn.basic import Embedding, Linear, RMSNorm
 from trtmc.nn.decoder import MAX_LAYERS, DecoderLayer, DecoderStep, decoder_inputs, decoder_state
 from trtmc.nn.mlp import GatedMLP
-from trtmc.nn.rotary import RopeConfig, RotaryEmbedding, read_rope_config
+from trtmc.nn.rope_config import RopeConfig, read_rope_config
+from trtmc.nn.rotary import RotaryEmbedding
 
 __all__ = [
     "MAX_LAYERS",

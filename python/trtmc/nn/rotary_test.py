@@ -11,7 +11,8 @@ import pytest
 from trtmc.core.config import StrictConfig
 from trtmc.core.dtype import DType
 from trtmc.core.errors import BadInput, TrtmcError, Unsupported
-from trtmc.nn.rotary import RopeConfig, RotaryEmbedding, inverse_frequencies, read_rope_config
+from trtmc.nn.rope_config import RopeConfig, read_rope_config
+from trtmc.nn.rotary import RotaryEmbedding, inverse_frequencies
 
 LLAMA3 = {
     "rope_type": "llama3",
@@ -64,12 +65,50 @@ def test_llama3_with_factors_nobody_ships() -> None:
     assert np.allclose(inverse_frequencies(rope, 24), expected, rtol=0, atol=6e-7)
 
 
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "rope_theta": 10000.0}
+YARN_ODD = {
+    "rope_type": "yarn",
+    "factor": 2.5,
+    "original_max_position_embeddings": 40,
+    "rope_theta": 500.0,
+    "beta_fast": 8.0,
+    "beta_slow": 2.0,
+    "truncate": False,
+    "mscale": 0.7,
+    "mscale_all_dim": 1.3,
+}
+
+
+@pytest.mark.parametrize(
+    ("block", "frequencies", "attention"),
+    [
+        (YARN, [1, 0.3771291, 0.1346522, 0.04375, 0.01160397, 0.005386087, 0.0025, 0.001160397], 1.138629436111989),
+        (YARN_ODD, [1, 0.4358921, 0.1644378, 0.0845897, 0.05039684, 0.03002542, 0.01788854], 0.9508743010333485),
+        ({**YARN, "rope_theta": 1e6, "attention_factor": 0.9}, [1, 0.2371708, 0.05, 0.007905695, 0.0025], 0.9),
+    ],
+)
+def test_yarn_gives_the_figures_of_the_oracle(
+    block: dict[str, Any], frequencies: list[float], attention: float
+) -> None:
+    rope = read(rope_parameters=block)
+    assert np.allclose(inverse_frequencies(rope, 24)[: len(frequencies)], frequencies, rtol=1e-6)
+    assert rope.attention_factor == pytest.approx(attention, rel=1e-12)
+    cos = RotaryEmbedding(rope, 24, 2, DType.F32).cos.array
+    assert cos[0, 0] == pytest.approx(attention, rel=1e-6)
+
+
+def test_yarn_reaches_beyond_the_positions_of_the_config() -> None:
+    rope = read(rope_scaling={"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 256})
+    assert (rope.reach(256), RopeConfig(1.0).reach(256)) == (1024, 256)
+    assert read(rope_scaling={"type": "yarn", "original_max_position_embeddings": 64}).factor == 4.0
+
+
 @pytest.mark.parametrize(
     "rope",
     [
         RopeConfig(10000.0),
-        RopeConfig(500000.0, "llama3", 8.0, 1.0, 4.0, 8192),
-        RopeConfig(123.0, "llama3", 2.0, 1.5, 9.0, 77),
+        RopeConfig(500000.0, "llama3", 8.0, 8192),
+        RopeConfig(123.0, "llama3", 2.0, 77, 1.5, 9.0),
         RopeConfig(10000.0, "linear", 4.0),
         RopeConfig(10000.0, "dynamic", 4.0),
     ],
@@ -101,7 +140,9 @@ def test_llama3_starts_from_max_positions_if_not_told() -> None:
     ("values", "error", "piece"),
     [
         ({"rope_scaling": {**LLAMA3, "rope_type": "banana"}}, Unsupported, "'rope_scaling.rope_type' is 'banana'"),
-        ({"rope_scaling": {"type": "yarn", "factor": 4.0}}, Unsupported, "'rope_scaling.type' is 'yarn'"),
+        ({"rope_scaling": {"type": "su", "factor": 4.0}}, Unsupported, "'rope_scaling.type' is 'su'"),
+        ({"rope_scaling": {"type": "yarn", "short_factor": [1]}}, Unsupported, "'rope_scaling.short_factor'"),
+        ({"rope_scaling": {"type": "yarn", "beta_fast": 0}}, BadInput, "'rope_scaling.beta_fast' must be greater"),
         ({"rope_parameters": {"rope_type": "longrope"}}, Unsupported, "'rope_parameters.rope_type' is 'longrope'"),
         (
             {"rope_scaling": {k: v for k, v in LLAMA3.items() if k != "high_freq_factor"}},
