@@ -60,7 +60,9 @@ def run_once(contestant: Contestant, environment: Mapping[str, str], timeout: fl
     raise RuntimeError(f"exit {done.returncode}: {tail}")
 
 
-def measure(contestants: Sequence[Contestant], rounds: int, threads: int, new_tokens: int) -> list[Series]:
+def measure(
+    contestants: Sequence[Contestant], rounds: int, threads: int, new_tokens: int, prompt_count: int
+) -> list[Series]:
     """The interleaved rounds."""
     status = read_status()
     series = [Series(contestant) for contestant in contestants]
@@ -68,7 +70,7 @@ def measure(contestants: Sequence[Contestant], rounds: int, threads: int, new_to
         if one.contestant.peer and status.get(one.contestant.peer) != "ok":
             one.missing = status.get(one.contestant.peer, "not run here: not set up (bench/peers_setup.py)")
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as prompts:
-        cases = json.loads(PROMPTS.read_text())["cases"]
+        cases = json.loads(PROMPTS.read_text())["cases"][:prompt_count]
         prompts.write("\n".join(" ".join(map(str, case["prompt"])) for case in cases) + "\n")
         prompts.flush()
         environment = {
@@ -84,7 +86,8 @@ def measure(contestants: Sequence[Contestant], rounds: int, threads: int, new_to
                 if one.missing:
                     continue
                 try:
-                    one.rounds.append(run_once(one.contestant, environment, 600))
+                    before = os.getloadavg()[0]
+                    one.rounds.append({**run_once(one.contestant, environment, 600), "load_before": before})
                 except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
                     one.missing = f"not run here: {error}"
             load = os.getloadavg()[0]
@@ -114,7 +117,7 @@ def summarise(series: Series, prompt_tokens: int) -> Row:
         decode_high=max(decode),
         first_token=statistics.median(one["first_token_s"] for one in series.rounds),
         rss=statistics.median(one["rss_mb"] for one in series.rounds),
-        equal=tuple(leading_equal(left, right) for left, right in zip(oracle, ids, strict=True)),
+        equal=tuple(leading_equal(left, right) for left, right in zip(oracle, ids, strict=False)),
     )
 
 
@@ -136,6 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--new-tokens", type=int, default=128)
+    parser.add_argument("--prompts", type=int, default=4, help="how many of the prompts; the first is the cold one")
     parser.add_argument("--only", default="", help="contestants whose name contains this")
     parser.add_argument("--out", type=Path, default=bench_dir() / "results", help="folder for results.json and .md")
     arguments = parser.parse_args(argv)
@@ -144,9 +148,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     contestants += peers(arguments.checkpoint.resolve())
     contestants = [one for one in contestants if arguments.only.lower() in one.name.lower()]
     limits = roofs(arguments.threads)
-    series = measure(contestants, arguments.rounds, arguments.threads, arguments.new_tokens)
+    series = measure(contestants, arguments.rounds, arguments.threads, arguments.new_tokens, arguments.prompts)
     prompt_tokens = len(json.loads(PROMPTS.read_text())["cases"][0]["prompt"])
     rows = [summarise(one, prompt_tokens) for one in series]
+    loads = [one["load_before"] for contestant in series for one in contestant.rounds]
+    if loads:
+        limits |= {"load_average_lowest": min(loads), "load_average_highest": max(loads)}
     table = markdown(rows, limits)
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "results.md").write_text(table, encoding="utf-8")
