@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,6 +19,7 @@ from trtmc.core.admission import background_record
 from trtmc.core.build import build_network, resolve_family
 from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.errors import UsageError
+from trtmc.core.family import Family
 from trtmc.core.report import Report
 from trtmc.core.target import TargetInfo, named_target
 
@@ -54,30 +57,11 @@ def build(
     find_compiler(compile_options.target.compiler).chosen(compile_options)  # a wrong option is refused before any work
     opened = Checkpoint(checkpoint)
     owner = resolve_family(opened, family)
-    reports: dict[str, Report] = {}
-    engines: dict[str, PackedEngine] = {}
+    settings = {"precision": precision, "max_sequence": max_sequence, "max_batch": max_batch}
     packing = Report()
     scratch = tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent)
     with scratch as folder, Outputs() as outputs, background_record(opened) as record:
-        for component in owner.components:
-            built = build_network(
-                opened,
-                owner.manifest.name,
-                component,
-                precision,
-                max_sequence=max_sequence,
-                max_batch=max_batch,
-                progress=console.progress,
-            )
-            reports[component] = built.report
-            compiled = compile_network(built, compile_options, console)
-            if component == owner.manifest.components[-1]:
-                engines[component] = PackedEngine(compiled, compiled.contract)  # streams into the bundle
-                break
-            file = Path(folder) / f"{component}.engine"
-            write_engine(compiled, file, built.report)
-            engines[component] = PackedEngine(file, compiled.contract)
-            opened.weights.release_all()
+        engines, reports = _engines(opened, owner, settings, compile_options, Path(folder), console)
         console.progress(f"packing {output}")
         with packing.phase("pack"):
             bundle_id = pack_bundle(output, owner, opened, compile_options.target, engines, record.result())
@@ -89,6 +73,31 @@ def build(
         f"{output}: {size(written)}, id {bundle_id}",
         {"bundle": str(output), "bytes": written, "id": bundle_id, "report": report},
     )
+
+
+def _engines(
+    opened: Checkpoint,
+    owner: Family,
+    settings: Mapping[str, Any],
+    options: CompileOptions,
+    folder: Path,
+    console: Console,
+) -> tuple[dict[str, PackedEngine], dict[str, Report]]:
+    """Builds all components; the last one streams into the bundle, the others wait in files, so that networks go."""
+    engines: dict[str, PackedEngine] = {}
+    reports: dict[str, Report] = {}
+    for component in owner.components:
+        built = build_network(opened, owner.manifest.name, component, **settings, progress=console.progress)
+        reports[component] = built.report
+        compiled = compile_network(built, options, console)
+        if component == owner.manifest.components[-1]:
+            engines[component] = PackedEngine(compiled, compiled.contract, keepalive=built)
+        else:
+            file = folder / f"{component}.engine"
+            write_engine(compiled, file, built.report)
+            engines[component] = PackedEngine(file, compiled.contract)
+            opened.weights.release_all()
+    return engines, reports
 
 
 def _target(name: str | None, path: Path | None) -> TargetInfo:

@@ -30,10 +30,14 @@ _OPTION_FACTS = ("precision", "kernels", "compute")  # what a contract's report 
 
 @dataclass(frozen=True)
 class PackedEngine:
-    """A component's engine, as a file or still streaming from its compiler, and its contract."""
+    """A component's engine, as a file or still streaming from its compiler, and its contract.
+
+    A streaming engine reads the network's constants; `keepalive` is what owns them.
+    """
 
     engine: Path | CompiledEngine
     contract: Contract
+    keepalive: object = None
 
 
 def pack_bundle(
