@@ -271,3 +271,22 @@ def test_the_page_lists_commands_and_exit_codes() -> None:
     page = (Path(__file__).parents[3] / "docs" / "trtmc-build.md").read_text("utf-8")
     assert [c for c in COMMANDS if f"`{c}`" not in page and f"trtmc-build {c}" not in page] == []
     assert [int(c) for c in ExitCode if f"\n| {int(c)} |" not in page] == []
+
+
+def test_without_tensorrt(run: Run, model: Path, tmp_path: Path) -> None:
+    """Bundles can be looked at, and a build says which package it lacks."""
+    assert run(model, "-o", tmp_path / "x.bundle", "-q").code == 0
+    script = "import sys; sys.modules['tensorrt_rtx'] = None\nfrom trtmc.cli import main\nmain.main(sys.argv[1:])\n"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def without(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", script, *map(str, arguments)]
+        return subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+
+    assert without("verify", tmp_path / "x.bundle").returncode == 0
+    assert without("--help").returncode == 0
+    failed = without(model, "-o", tmp_path / "y.bundle", "--json")
+    assert (failed.returncode, json.loads(failed.stdout)["error"]["code"]) == (6, "compiler.package_missing")
+    assert "needs the Python package 'tensorrt_rtx'" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    assert left(tmp_path) == ["model", "x.bundle"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trtmc.core import family as families
 from trtmc.core.checkpoint import Checkpoint
@@ -21,7 +21,9 @@ from trtmc.core.family import Family
 from trtmc.core.precision import Precision
 from trtmc.core.report import Report
 from trtmc.core.weights import WeightSource
-from trtmc.ops.lowering.lower import LoweredNetwork, lower
+
+if TYPE_CHECKING:
+    from trtmc.ops.lowering.lower import LoweredNetwork
 
 DEFAULT_MAX_SEQUENCE = 2048
 
@@ -93,6 +95,8 @@ def build_network(
     progress: Callable[[str], None] = lambda _: None,
 ) -> NetworkBuild:
     """Reads the config, loads the weights and lowers the network of one component."""
+    from trtmc.ops.lowering.lower import lower  # loads TensorRT, which looking at bundles needs not
+
     report = Report()
     with report.phase("config"):
         opened = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
