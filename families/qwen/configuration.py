@@ -48,6 +48,7 @@ def read_config(config: StrictConfig) -> QwenConfig:
     positions = config.integer("max_position_embeddings", default=32768, minimum=1)
     bias = config.boolean("attention_bias", default=False) if qwen3 else False
     rope = read_rope_config(config, max_positions=positions)
+    config.expect({"use_mrope": False})
     _refuse_sliding_window(config, layers)
     return QwenConfig(
         dtype=common.dtype,

@@ -104,6 +104,7 @@ WINDOW = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 
         (tiny_qwen2, {"hidden_size": 50}, BadInput, "'hidden_size' must be a multiple"),
         (tiny_qwen2, {"num_key_value_heads": 3}, BadInput, "'num_key_value_heads' (3)"),
         (tiny_qwen2, {"attention_bias": True}, Unsupported, "unknown key 'attention_bias'"),
+        (tiny_qwen2, {"use_mrope": True}, Unsupported, "'use_mrope' is True"),
         (tiny_qwen3, {"num_experts": 8}, Unsupported, "unknown key 'num_experts'"),
         (tiny_qwen2, {"rope_scaling": {"type": "longrope"}, "rope_parameters": None}, Unsupported, "'longrope'"),
     ],
@@ -114,6 +115,12 @@ def test_refused_by_name(tmp_path: Path, model: Any, edit: dict[str, Any], error
     with pytest.raises(error) as caught:
         FAMILY.config(Checkpoint(tiny.write(tmp_path)))
     assert piece in caught.value.message and "config.json" in caught.value.message
+
+
+def test_keys_seen_in_the_wild(tmp_path: Path) -> None:
+    published = {"use_mrope": False, "bos_token_id": 151643, "eos_token_id": 151645, "attention_dropout": 0.0}
+    tiny = tiny_qwen2(**published, initializer_range=0.02, rope_scaling=None)
+    assert FAMILY.config(Checkpoint(tiny.write(tmp_path))).qkv_bias
 
 
 def test_absent_key_value_heads(tmp_path: Path) -> None:

@@ -14,12 +14,17 @@ from trtmc.core.dtype import DType
 _DTYPES = {"float32": DType.F32, "float16": DType.F16, "bfloat16": DType.BF16}
 
 IGNORED: Mapping[str, str] = {
-    "_name_or_path": "provenance only",
+    "_attn_implementation": "chooses a kernel in Transformers",
     "_attn_implementation_autoset": "chooses a kernel in Transformers",
+    "_flash_attn_2_enabled": "chooses a kernel in Transformers",
+    "_name_or_path": "provenance only",
     "attention_dropout": "training only",
+    "gradient_checkpointing": "training only",
+    "id2label": "names of classes, for classifiers",
     "initializer_range": "training only",
     "is_llama_config": "marker of an export script",
     "keys_to_ignore_at_inference": "training only",
+    "label2id": "names of classes, for classifiers",
     "max_length": "a generation limit; the runtime has its own",
     "max_sequence_length": "older name of max_position_embeddings, unused by Transformers",
     "output_attentions": "asks Transformers for more outputs",
