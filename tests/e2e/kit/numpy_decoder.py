@@ -26,16 +26,45 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def inverse_frequencies(config: Mapping[str, object], head_dim: int) -> Array:
-    """The rotary frequencies, llama3 scaling included."""
-    scaling = config.get("rope_parameters") or config.get("rope_scaling") or {}
-    if not isinstance(scaling, Mapping):
+def rope_settings(config: Mapping[str, object]) -> Mapping[str, object]:
+    """The scaling block of a config in its newer or older spelling; empty where there is none."""
+    block = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    if not isinstance(block, Mapping):
         raise TypeError("rope settings are no object")
+    return block
+
+
+def yarn_frequencies(plain: Array, theta: float, factor: float, original: float) -> Array:
+    """YaRN: fast rotations stay, slow ones are stretched, with a ramp between 32 and 1 turns over the old length."""
+    dims = 2 * len(plain)
+
+    def dim_of(turns: float) -> float:
+        return dims * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(theta))
+
+    low, high = max(math.floor(dim_of(32)), 0), min(math.ceil(dim_of(1)), dims - 1)
+    ramp = np.clip((np.arange(len(plain)) - low) / max(high - low, 0.001), 0, 1)
+    return plain / factor * ramp + plain * (1 - ramp)
+
+
+def rotary_length(config: Mapping[str, object]) -> float:
+    """YaRN's factor on the rotated vectors; 1 for all others."""
+    block = rope_settings(config)
+    return 0.1 * math.log(float(str(block["factor"]))) + 1 if block.get("rope_type") == "yarn" else 1.0
+
+
+def inverse_frequencies(config: Mapping[str, object], head_dim: int) -> Array:
+    """The rotary frequencies, scaling included."""
+    scaling = rope_settings(config)
     theta = float(str(scaling.get("rope_theta", config.get("rope_theta", 10000.0))))
     plain = theta ** (-np.arange(0, head_dim, 2) / head_dim)
-    kind = scaling.get("rope_type", "default")
+    kind = scaling.get("rope_type", scaling.get("type", "default"))
     if kind == "default":
         return plain
+    if kind == "linear":
+        return plain / float(str(scaling["factor"]))
+    if kind == "yarn":
+        original = float(str(scaling["original_max_position_embeddings"]))
+        return yarn_frequencies(plain, theta, float(str(scaling["factor"])), original)
     if kind != "llama3":
         raise ValueError(f"this oracle does not know rope_type {kind}")
     factor, low, high, original = (
@@ -58,6 +87,7 @@ class NumpyDecoder:
         self._kv_heads = int(str(config.get("num_key_value_heads") or self._heads))
         self._head_dim = len(self._weights["model.layers.0.self_attn.q_proj.weight"]) // self._heads
         self._act = ACTIVATIONS[str(config.get("hidden_act", "silu"))]
+        self._rotary_length = rotary_length(config)
         self._eps = float(str(config.get("rms_norm_eps", 1e-6)))
 
     def logits(self, ids: Sequence[int]) -> Array:
@@ -96,6 +126,7 @@ class NumpyDecoder:
     def _rotate(self, x: Array) -> Array:
         angles = np.arange(x.shape[1])[:, None] * inverse_frequencies(self._config, self._head_dim)
         cos, sin = np.cos(np.hstack([angles, angles])), np.sin(np.hstack([angles, angles]))
+        cos, sin = cos * self._rotary_length, sin * self._rotary_length
         half = self._head_dim // 2
         turned = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
         return x * cos + turned * sin
