@@ -69,6 +69,7 @@ Result<Plan> Plan::make(const Program& program, const std::vector<Shape>& inputs
       if (!size.is_ok()) return size.with_context(ovops::node_context(*part.op));
       const auto value = static_cast<std::size_t>(part.output);
       plan.values[value] = Tensor{nullptr, DType::kFloat32, MemoryKind::kHost, 0, *shape};
+      if (s.gated && &part != &s.parts.back()) continue;  // never written
       plan.offsets[value] = arena.place(plan.values[value].bytes(), step, last[value]);
     }
     ++step;

@@ -6,6 +6,8 @@
 #include <openvino/op/parameter.hpp>
 #include <openvino/op/result.hpp>
 
+#include "cc/backends/openvino/ops/elementwise_ops.h"
+
 namespace trtmc::openvino {
 namespace {
 
@@ -70,7 +72,7 @@ std::optional<Program> Program::build(std::shared_ptr<ov::Model> model) {
         part.inputs.push_back(number(input.get_node(), input.get_index()));
       }
       part.output = number(n, 0);
-      p.steps_.push_back({{std::move(part)}});
+      p.steps_.push_back({{std::move(part)}, false});
     } else {
       return std::nullopt;
     }
@@ -78,6 +80,7 @@ std::optional<Program> Program::build(std::shared_ptr<ov::Model> model) {
   p.values_ = numbers.size();
   p.model_ = std::move(model);
   p.join_linears();
+  p.join_gated();
   return p;
 }
 
@@ -106,6 +109,37 @@ void Program::join_linears() {
       }
     }
   }
+}
+
+// Takes a GatedActivation into the step of the two Linears it reads, if nobody else reads them.
+void Program::join_gated() {
+  std::vector<int> readers(values_, 0);
+  for (const Step& step : steps_) {
+    for (const Part& part : step.parts) {
+      for (const int input : part.inputs) ++readers[static_cast<std::size_t>(input)];
+    }
+  }
+  for (const Port& port : outputs_) ++readers[static_cast<std::size_t>(port.value)];
+  auto only_here = [&](int v) { return readers[static_cast<std::size_t>(v)] == 1; };
+  for (Step& step : steps_) {
+    if (step.parts.size() != 2 || as_linear(step) == nullptr) continue;
+    const int a = step.parts[0].output, b = step.parts[1].output;
+    const bool residual = static_cast<const ovops::Linear*>(step.parts[0].op)->has_residual() ||
+                          static_cast<const ovops::Linear*>(step.parts[1].op)->has_residual();
+    if (residual || !only_here(a) || !only_here(b)) continue;
+    const auto user = std::find_if(steps_.begin(), steps_.end(), [&](const Step& other) {
+      if (other.parts.empty()) return false;
+      const Part& part = other.parts.front();
+      return ov::is_type<ovops::GatedActivation>(part.op) &&
+             (part.inputs == std::vector<int>{a, b} || part.inputs == std::vector<int>{b, a});
+    });
+    if (user == steps_.end()) continue;
+    if (user->parts[0].inputs[0] != a) std::swap(step.parts[0], step.parts[1]);
+    step.parts.push_back(std::move(user->parts[0]));
+    step.gated = true;
+    user->parts.clear();  // an empty step, removed below
+  }
+  std::erase_if(steps_, [](const Step& step) { return step.parts.empty(); });
 }
 
 }  // namespace trtmc::openvino

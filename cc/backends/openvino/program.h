@@ -19,14 +19,17 @@ namespace trtmc::openvino {
 // Immutable after build(); shared by sessions.
 class Program {
  public:
-  // One operator, or several Linears that share x and are computed in one loop.
+  // One operator and its values.
   struct Part {
     const ovops::TrtmcOp* op = nullptr;
     std::vector<int> inputs;  // value numbers
     int output = 0;
   };
+  // One operator; or several Linears that share x and are computed in one loop; or, if `gated`,
+  // two Linears and the GatedActivation of both, whose inputs are never written to memory.
   struct Step {
     std::vector<Part> parts;
+    bool gated = false;
   };
   struct Port {
     std::string name;
@@ -48,6 +51,7 @@ class Program {
  private:
   Program() = default;
   void join_linears();
+  void join_gated();
 
   std::shared_ptr<ov::Model> model_;  // owns the operators
   std::size_t values_ = 0;

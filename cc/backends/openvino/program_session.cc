@@ -4,6 +4,7 @@
 #include <new>
 
 #include "cc/backends/openvino/bindings.h"
+#include "cc/backends/openvino/ops/elementwise_ops.h"
 #include "cc/backends/openvino/plan.h"
 #include "cc/backends/openvino/session.h"
 
@@ -104,7 +105,8 @@ class ProgramSession final : public Session {
     jobs_.clear();
     const Program::Part& first = step.parts.front();
     const auto& op = static_cast<const ovops::Linear&>(*first.op);
-    for (const Program::Part& part : step.parts) {
+    const std::size_t linears = step.parts.size() - (step.gated ? 1 : 0);
+    for (const Program::Part& part : std::span(step.parts).first(linears)) {
       const auto& linear = static_cast<const ovops::Linear&>(*part.op);
       tensors_.clear();
       for (const int input : part.inputs) tensors_.push_back(value(input));
@@ -112,9 +114,17 @@ class ProgramSession final : public Session {
       if (!status.is_ok()) return status.with_context(ovops::node_context(linear));
       jobs_.push_back(linear.job(tensors_, value(part.output)));
     }
-    const Tensor& x = value(first.inputs[0]);
-    cpu::linear(workspace_, jobs_, static_cast<const float*>(x.data),
-                static_cast<int>(x.shape.elements() / op.k()), op.k(), op.compute_type());
+    const Tensor& t = value(first.inputs[0]);
+    const auto* x = static_cast<const float*>(t.data);
+    const auto rows = static_cast<int>(t.shape.elements() / op.k());
+    if (!step.gated) {
+      cpu::linear(workspace_, jobs_, x, rows, op.k(), op.compute_type());
+      return Status::ok();
+    }
+    const auto& gated = static_cast<const ovops::GatedActivation&>(*step.parts.back().op);
+    auto* y = static_cast<float*>(value(step.parts.back().output).data);
+    cpu::gated_linear(workspace_, jobs_[0], jobs_[1], gated.kind(), y, x, rows, op.k(),
+                      op.compute_type());
     return Status::ok();
   }
 

@@ -372,7 +372,7 @@ GemmKernel kernel(int min_rows) {
 
 }  // namespace
 
-GemmKernel amx_gemm_exact() { return kernel<3>(12); }
+GemmKernel amx_gemm_exact() { return kernel<3>(14); }
 GemmKernel amx_gemm_fast() { return kernel<1>(8); }
 
 }  // namespace trtmc::cpu

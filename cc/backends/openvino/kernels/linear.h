@@ -18,4 +18,9 @@ enum class Compute : std::uint8_t {
 void linear(Workspace& ws, std::span<const LinearJob> jobs, const float* x, int rows, int k,
             Compute compute);
 
+// y = activation(x·Gᵀ) · (x·Uᵀ) for two matrices of one n, without residuals; the two products
+// stay in the cache and are written nowhere. `y` of the jobs is not used.
+void gated_linear(Workspace& ws, const LinearJob& gate, const LinearJob& up, Activation activation,
+                  float* y, const float* x, int rows, int k, Compute compute);
+
 }  // namespace trtmc::cpu

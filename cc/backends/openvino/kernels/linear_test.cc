@@ -125,6 +125,33 @@ TEST_P(LinearTest, FewRowsDoNotDependOnTheirNumberOrThreads) {
   EXPECT_EQ(all, single);
 }
 
+TEST_P(LinearTest, GatedPairAgreesWithItsParts) {
+  Pool pool(2);
+  Workspace ws(pool);
+  for (const int rows : {1, 5, 40, 270}) {
+    for (const int n : {7, 96, 200, 390}) {
+      const int k = 36;
+      const auto wg = testing::random_matrix(WeightType::kF16, n, k, 12);
+      const auto wu = testing::random_matrix(WeightType::kBF16, n, k, 13);
+      const auto x = testing::random_floats(size_t(rows) * k, 14);
+      const auto bias = testing::random_floats(size_t(n), 15);
+      const size_t count = size_t(rows) * n;
+      std::vector<float> g(count), u(count), want(count), y(count + 8, 777.0f);
+      LinearJob jobs[] = {{wg.bytes.data(), WeightType::kF16, n, bias.data(), nullptr, g.data()},
+                          {wu.bytes.data(), WeightType::kBF16, n, nullptr, nullptr, u.data()}};
+      linear(ws, jobs, x.data(), rows, k, Compute::kF32);
+      kernels().gated(Activation::kSilu, g.data(), u.data(), want.data(), int(count));
+      jobs[0].y = jobs[1].y = nullptr;
+      gated_linear(ws, jobs[0], jobs[1], Activation::kSilu, y.data(), x.data(), rows, k,
+                   Compute::kF32);
+      for (size_t i = 0; i < count; ++i) {
+        ASSERT_NEAR(y[i], want[i], 1e-6f + 1e-5f * std::abs(want[i])) << rows << " rows, n " << n;
+      }
+      for (size_t i = count; i < y.size(); ++i) ASSERT_EQ(y[i], 777.0f) << "overrun";
+    }
+  }
+}
+
 TEST_P(LinearTest, SubnormalAndExtremeHalfWeightsAreExact) {
   // All finite float16 values against x = 1 at one place: the product is the weight itself.
   std::vector<uint16_t> bits;
@@ -134,7 +161,7 @@ TEST_P(LinearTest, SubnormalAndExtremeHalfWeightsAreExact) {
   const int n = int(bits.size());
   Pool pool(1);
   Workspace ws(pool);
-  for (const int rows : {1, 16}) {
+  for (const int rows : {1, 20}) {
     std::vector<float> x(size_t(rows), 1.0f), y(size_t(rows) * n);
     LinearJob job{bits.data(), WeightType::kF16, n, nullptr, nullptr, y.data()};
     linear(ws, {&job, 1}, x.data(), rows, 1, Compute::kF32);

@@ -120,6 +120,11 @@ std::shared_ptr<ov::Node> GatedActivation::clone_with_new_inputs(
   return std::make_shared<GatedActivation>(inputs, *this);
 }
 
+cpu::Activation GatedActivation::kind() const {
+  const Result<cpu::Activation> parsed = parse_activation(activation_);
+  return parsed.is_ok() ? *parsed : cpu::Activation::kSilu;
+}
+
 Result<Shape> GatedActivation::infer(std::span<const InputSpec> in) const {
   TRTMC_RETURN_IF_ERROR(parse_activation(activation_).status());
   return infer_pair(in, "gate", "up");
@@ -127,14 +132,14 @@ Result<Shape> GatedActivation::infer(std::span<const InputSpec> in) const {
 
 Status GatedActivation::compute(cpu::Workspace& ws, std::span<const Tensor> in,
                                 const Tensor& output) const {
-  TRTMC_ASSIGN_OR_RETURN(const cpu::Activation kind, parse_activation(activation_));
+  const cpu::Activation activation = kind();
   const float *gate = floats(in[0]), *up = floats(in[1]);
   auto* y = static_cast<float*>(output.data);
   constexpr std::int64_t kUnit = 512;  // an exponential costs some ten additions: split finer
   const std::int64_t total = in[0].shape.elements();
   auto body = [&](std::int64_t first, std::int64_t count) {
     const std::int64_t begin = first * kUnit, end = std::min(total, (first + count) * kUnit);
-    cpu::kernels().gated(kind, gate + begin, up + begin, y + begin, static_cast<int>(end - begin));
+    cpu::kernels().gated(activation, gate + begin, up + begin, y + begin, static_cast<int>(end - begin));
   };
   for_units(ws, (total + kUnit - 1) / kUnit, kUnit, body);
   return Status::ok();

@@ -1,6 +1,7 @@
 // RmsNorm, GatedActivation, Add and GatherRows: the operators between the matrix products.
 #pragma once
 
+#include "cc/backends/openvino/kernels/table.h"
 #include "cc/backends/openvino/ops/op.h"
 
 namespace trtmc::ovops {
@@ -33,6 +34,9 @@ class GatedActivation final : public TrtmcOp {
                  const Tensor& output) const override;
   bool visit_attributes(ov::AttributeVisitor& visitor) override;
   std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override;
+
+  // The attribute must have passed infer().
+  cpu::Activation kind() const;
 
  private:
   std::string activation_ = "silu";
