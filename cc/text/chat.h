@@ -19,7 +19,7 @@
 namespace trtmc {
 
 struct ChatEncodeOptions {
-  RenderOptions render;
+  RenderOptions render{};
   // True reads special tokens inside messages as such, as Transformers does by default.
   bool special_in_content = false;
 };

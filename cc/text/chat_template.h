@@ -34,12 +34,12 @@ struct FixedClock {
 
 struct RenderOptions {
   bool add_generation_prompt = false;
-  std::string tools_json;      // list of JSON schemas; empty: none
-  std::string documents_json;  // list of objects; empty: none
-  std::string variables_json;  // object with further variables, such as {"enable_thinking":false}
-  std::string template_name;   // which of several templates; empty: as the tools say
-  std::string continue_field;  // "content" goes on with the last message instead of a new one
-  std::optional<FixedClock> clock;  // absent: the machine's clock and time zone
+  std::string tools_json{};      // list of JSON schemas; empty: none
+  std::string documents_json{};  // list of objects; empty: none
+  std::string variables_json{};  // object with further variables, such as {"enable_thinking":false}
+  std::string template_name{};   // which of several templates; empty: as the tools say
+  std::string continue_field{};  // "content" goes on with the last message instead of a new one
+  std::optional<FixedClock> clock{};  // absent: the machine's clock and time zone
 };
 
 class ChatTemplate {

@@ -25,18 +25,7 @@ impl Masker for TextTokenizer {
     /// completed by what the template writes beside them.
     fn ranges(&self, text: &str) -> Outcome<Vec<Range<usize>>> {
         let mut ranges = self.special_ranges(text)?;
-        let (mut head, mut tail) = (0, 0);
-        for token in self.specials() {
-            for (at, _) in token.char_indices().skip(1) {
-                let (start, end) = token.split_at(at);
-                if !start.trim().is_empty() && start.len() > tail && text.ends_with(start) {
-                    tail = start.len();
-                }
-                if !end.trim().is_empty() && end.len() > head && text.starts_with(end) {
-                    head = end.len();
-                }
-            }
-        }
+        let (head, tail) = self.special_edges(text);
         ranges.push(0..head);
         ranges.push(text.len() - tail..text.len());
         ranges.retain(|range| !range.is_empty());

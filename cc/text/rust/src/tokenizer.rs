@@ -3,7 +3,9 @@
 //! Shared between threads without locks. Padding and truncation that a tokenizer.json asks for are
 //! switched off: how long a prompt may be is the runtime's decision, never a silent cut.
 
+use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use serde_json::Value as Json;
 use tokenizers::models::ModelWrapper;
@@ -25,6 +27,32 @@ pub struct TextTokenizer {
     inner: Tokenizer,
     cleanup: bool,
     specials: Vec<String>,
+    /// Whether special tokens are also found in forms that only normalizing reveals.
+    normalizes_specials: bool,
+    edges: OnceLock<Edges>,
+}
+
+/// Beginnings and ends of special tokens, the whole tokens left out.
+struct Edges {
+    starts: HashSet<String>,
+    ends: HashSet<String>,
+    longest: usize,
+}
+
+impl Edges {
+    fn of(specials: &[String]) -> Edges {
+        let mut edges = Edges { starts: HashSet::new(), ends: HashSet::new(), longest: 0 };
+        for token in specials {
+            for (at, _) in token.char_indices().skip(1) {
+                let (start, end) = token.split_at(at);
+                // White space is left alone: templates trim it.
+                edges.starts.extend(Some(start.to_string()).filter(|s| !s.trim().is_empty()));
+                edges.ends.extend(Some(end.to_string()).filter(|s| !s.trim().is_empty()));
+            }
+            edges.longest = edges.longest.max(token.len());
+        }
+        edges
+    }
 }
 
 impl TextTokenizer {
@@ -36,9 +64,10 @@ impl TextTokenizer {
         inner.with_truncation(None).map_err(|e| bad(&e))?;
         let mut added: Vec<_> = inner.get_added_tokens_decoder().into_iter().collect();
         added.sort_by_key(|(id, _)| *id);
+        let normalizes_specials = added.iter().any(|(_, token)| token.special && token.normalized);
         let specials = added.into_iter().filter(|(_, token)| token.special).map(|(_, token)| token.content).collect();
         let cleanup = wants_cleanup(config, matches!(inner.get_model(), ModelWrapper::BPE(_)))?;
-        Ok(TextTokenizer { inner, cleanup, specials })
+        Ok(TextTokenizer { inner, cleanup, specials, normalizes_specials, edges: OnceLock::new() })
     }
 
     /// The ids of a text.
@@ -72,12 +101,22 @@ impl TextTokenizer {
 
     /// Where the tokenizer would find special tokens in a text, as byte ranges.
     pub fn special_ranges(&self, text: &str) -> Outcome<Vec<Range<usize>>> {
-        if !self.inner.get_added_tokens_decoder().values().any(|t| t.special && (t.normalized || text.contains(&t.content))) {
+        if !self.normalizes_specials && !self.specials.iter().any(|token| text.contains(token.as_str())) {
             return Ok(vec![]);
         }
         let encoding = self.inner.encode(text, false).map_err(encode_failed)?;
         let pairs = encoding.get_ids().iter().zip(encoding.get_offsets());
         Ok(pairs.filter(|(id, (start, end))| start < end && self.is_special(**id)).map(|(_, (start, end))| *start..*end).collect())
+    }
+
+    /// The lengths of the longest end of a special token that the text starts with, and of the longest
+    /// beginning of one that it ends with: what stands beside the text could complete either.
+    pub fn special_edges(&self, text: &str) -> (usize, usize) {
+        let edges = self.edges.get_or_init(|| Edges::of(&self.specials));
+        let longest = edges.longest.min(text.len());
+        let head = (1..=longest).rev().find(|n| text.get(..*n).is_some_and(|part| edges.ends.contains(part)));
+        let tail = (1..=longest).rev().find(|n| text.get(text.len() - n..).is_some_and(|part| edges.starts.contains(part)));
+        (head.unwrap_or(0), tail.unwrap_or(0))
     }
 
     /// The text of ids, cleaned where the tokenizer's configuration asks for it.
@@ -99,11 +138,6 @@ impl TextTokenizer {
     /// The crate's object, for `stream`.
     pub fn inner(&self) -> &Tokenizer {
         &self.inner
-    }
-
-    /// The texts of all special tokens, by id.
-    pub fn specials(&self) -> &[String] {
-        &self.specials
     }
 
     /// The id of a token, added tokens first.

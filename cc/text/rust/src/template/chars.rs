@@ -17,7 +17,7 @@ pub fn ends_line(c: char) -> bool {
 /// `str.isprintable`, the space aside.
 pub fn is_printable(c: char) -> bool {
     static HIDDEN: OnceLock<Vec<(char, char)>> = OnceLock::new();
-    let hidden = HIDDEN.get_or_init(|| class_of(r"[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]"));
+    let hidden = HIDDEN.get_or_init(|| class_of(r"[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]"));
     if c.is_ascii() {
         return (' '..='~').contains(&c);
     }
@@ -52,20 +52,18 @@ pub fn title_case(c: char) -> String {
         '\u{10d0}'..='\u{10ff}' => c.into(),
         '\u{1f80}'..='\u{1faf}' => char::from_u32(c as u32 | 8).unwrap_or(c).into(),
         _ => {
-            let mut upper = c.to_uppercase();
-            let first: String = upper.next().into_iter().collect();
-            first + &upper.as_str_lower()
+            let mut capital = false;
+            let mut out = String::new();
+            for upper in c.to_uppercase() {
+                if capital {
+                    out.extend(upper.to_lowercase());
+                } else {
+                    out.push(upper);
+                }
+                capital |= is_cased(upper);
+            }
+            out
         }
-    }
-}
-
-trait RestLower {
-    fn as_str_lower(self) -> String;
-}
-
-impl RestLower for std::char::ToUppercase {
-    fn as_str_lower(self) -> String {
-        self.flat_map(char::to_lowercase).collect()
     }
 }
 

@@ -18,7 +18,7 @@ use super::types::{bad, items, pairs, tuple, type_name};
 type Body = fn(&Value, &Arguments) -> Result<Value, Error>;
 
 const FILTERS: &[(&str, Body)] = &[
-    ("abs", abs), ("capitalize", capitalize), ("center", center), ("count", length), ("d", default), ("default", default), ("e", escape),
+    ("abs", abs), ("attr", attr), ("capitalize", capitalize), ("center", center), ("count", length), ("d", default), ("default", default), ("e", escape),
     ("escape", escape), ("first", first), ("float", float), ("forceescape", escape), ("format", format), ("indent", indent), ("int", int),
     ("items", dict_items), ("join", join), ("last", last), ("length", length), ("list", list), ("lower", lower), ("replace", replace),
     ("reverse", reverse), ("round", round), ("safe", string), ("string", string), ("striptags", striptags), ("title", title), ("trim", trim),
@@ -51,6 +51,16 @@ fn abs(value: &Value, _: &Arguments) -> Result<Value, Error> {
         Some(Number::Int(i)) => Ok(super::operators::int_value(i.checked_abs().ok_or_else(|| bad("an integer leaves the range of 128 bits"))?)),
         Some(Number::Float(f)) => Ok(Value::from(f.abs())),
         None => Err(bad(format!("bad operand type for abs(): '{}'", type_name(value)))),
+    }
+}
+
+/// Python's attributes alone, never the keys of a dict.
+fn attr(value: &Value, a: &Arguments) -> Result<Value, Error> {
+    let name = a.text(0, "name")?;
+    match super::methods::attribute(value, &name, false)? {
+        Some(found) => Ok(found),
+        None if super::methods::is_dict(value) => Ok(Value::UNDEFINED),
+        None => value.get_attr(&name),
     }
 }
 

@@ -34,7 +34,9 @@ fn fill(format: &str, arguments: &Arguments, automatic: &mut usize, nesting: usi
             return Err(bad("Single '}' encountered in format string"));
         } else {
             let end = field_end(rest).ok_or_else(|| bad("expected '}' before end of string"))?;
-            out += &field(&rest[..end], arguments, automatic, nesting)?;
+            let piece = field(&rest[..end], arguments, automatic, nesting)?;
+            limits::spend(piece.len())?;
+            out += &piece;
             rest = &rest[end + 1..];
         }
     }

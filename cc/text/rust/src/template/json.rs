@@ -7,7 +7,7 @@ use super::arguments::Arguments;
 use super::limits;
 use super::operators::{number, Number};
 use super::text::str_of;
-use super::types::{bad, items, pairs, type_name};
+use super::types::{bad, items, pairs, type_name, Range};
 use crate::mask::is_stand_in;
 
 struct Dump {
@@ -50,13 +50,16 @@ impl Dump {
         if level > limits::DEPTH {
             return Err(bad(format!("values are nested more than {} levels deep", limits::DEPTH)));
         }
+        if out.len() > limits::TEXT_BYTES {
+            return limits::spend(out.len());
+        }
         match value.kind() {
             ValueKind::None => *out += "null",
             ValueKind::Bool => *out += if value.is_true() { "true" } else { "false" },
             ValueKind::String => self.text(value.as_str().unwrap_or(""), out),
             ValueKind::Number => *out += &self.number(value)?,
             ValueKind::Map => self.object(value, level, out)?,
-            ValueKind::Seq => {
+            ValueKind::Seq if value.downcast_object_ref::<Range>().is_none() => {
                 let list = items(value)?;
                 self.enclosed("[", "]", &list, level, out, |item, out| self.value(item, level + 1, out))?;
             }

@@ -18,7 +18,7 @@ const TUPLE: &[&str] = &["count", "index"];
 fn names(value: &Value) -> (&'static [&'static str], &'static [&'static str]) {
     match value.kind() {
         ValueKind::String => (strings::NAMES, &[]),
-        ValueKind::Map if is_dict(value) => (DICT, DICT_CHANGES),
+        _ if is_dict(value) => (DICT, DICT_CHANGES),
         ValueKind::Seq if is_tuple(value) => (TUPLE, &[]),
         ValueKind::Seq if is_list(value) => (LIST, LIST_CHANGES),
         _ => (&[], &[]),
@@ -26,7 +26,10 @@ fn names(value: &Value) -> (&'static [&'static str], &'static [&'static str]) {
 }
 
 /// Namespaces, loops and macros look like mappings to the template engine but are none.
-fn is_dict(value: &Value) -> bool {
+pub fn is_dict(value: &Value) -> bool {
+    if value.kind() != ValueKind::Map {
+        return false;
+    }
     let text = value.as_object().map_or("", |o| o.type_name());
     !["Namespace", "Loop", "Module", "Closure"].iter().any(|name| text.ends_with(name))
 }
@@ -37,12 +40,9 @@ fn unsafe_access(value: &Value, name: &str) -> Error {
 
 /// What `value.name` is, where Python's own attributes come before (or, for `value[name]`, after) the keys.
 pub fn attribute(value: &Value, name: &str, _item: bool) -> Result<Option<Value>, Error> {
-    if name.starts_with("__") && !value.is_undefined() {
-        return Err(unsafe_access(value, name));
-    }
     let (known, changing) = names(value);
-    if changing.contains(&name) {
-        return Err(unsafe_access(value, name));
+    if !value.is_undefined() && (name.starts_with("__") || changing.contains(&name)) {
+        return Ok(Some(Value::UNDEFINED)); // the sandbox's own answer; whoever uses it gets an error
     }
     if known.contains(&name) {
         return Ok(Some(Value::from_object(Bound { owner: value.clone(), name: name.to_string() })));

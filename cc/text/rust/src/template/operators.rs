@@ -205,6 +205,7 @@ pub fn equal(left: &Value, right: &Value, level: usize) -> Result<bool, Error> {
     }
     if type_name(left) == type_name(right) && matches!(left.kind(), ValueKind::Seq | ValueKind::Iterable) {
         let (a, b) = (items(left)?, items(right)?);
+        limits::spend(a.len())?;
         if a.len() != b.len() {
             return Ok(false);
         }
@@ -246,8 +247,10 @@ pub fn order(left: &Value, right: &Value, symbol: &str, level: usize) -> Result<
 pub fn contains(container: &Value, item: &Value) -> Result<bool, Error> {
     if let Some(text) = container.as_str() {
         let part = item.as_str().ok_or_else(|| bad(format!("'in <string>' requires string as left operand, not {}", type_name(item))))?;
+        limits::spend(text.len())?;
         return Ok(text.contains(part));
     }
+    limits::spend(container.len().unwrap_or(0))?;
     match container.kind() {
         ValueKind::Undefined => Ok(false),
         ValueKind::Map => Ok(container.try_iter()?.any(|key| key == *item)),
@@ -286,6 +289,9 @@ pub fn compare_chain(operands: &[Value], operators: &[Value]) -> Result<bool, Er
 
 /// `value[start:stop:step]`.
 pub fn slice(value: &Value, start: &Value, stop: &Value, step: &Value) -> Result<Value, Error> {
+    if [start, stop, step].iter().any(|bound| !bound.is_none() && !matches!(number(bound), Some(Number::Int(_)))) && !value.is_undefined() {
+        return Ok(Value::UNDEFINED);
+    }
     if let Some(text) = value.as_str() {
         let chars: Vec<char> = text.chars().collect();
         limits::spend(text.len())?;

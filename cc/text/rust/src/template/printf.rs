@@ -55,7 +55,9 @@ pub fn percent(format: &str, arguments: &Value) -> Result<Value, Error> {
     while let Some(c) = chars.get(at) {
         at += 1;
         if *c == '%' {
-            out += &conversion(&chars, &mut at, &mut source)?;
+            let piece = conversion(&chars, &mut at, &mut source)?;
+            limits::spend(piece.len())?;
+            out += &piece;
         } else {
             out.push(*c);
         }

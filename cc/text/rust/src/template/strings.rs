@@ -23,7 +23,16 @@ pub fn call(text: &str, name: &str, a: &Arguments) -> Option<Result<Value, Error
     limits::spend(text.len()).map_or_else(|e| Some(Err(e)), |()| dispatch(text, name, a).transpose())
 }
 
+/// Methods that take no arguments.
+const PLAIN: &[&str] = &[
+    "capitalize", "casefold", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier", "islower", "isnumeric", "isprintable", "isspace",
+    "istitle", "isupper", "lower", "swapcase", "title", "upper",
+];
+
 fn dispatch(s: &str, name: &str, a: &Arguments) -> Result<Option<Value>, Error> {
+    if PLAIN.contains(&name) {
+        a.only(0, &[])?;
+    }
     let all = |test: &dyn Fn(char) -> bool| Value::from(!s.is_empty() && s.chars().all(test));
     Ok(Some(match name {
         "strip" => strip(s, a.optional_text(0, "chars")?.as_deref(), true, true).into(),
