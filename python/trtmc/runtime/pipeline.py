@@ -112,7 +112,9 @@ class Pipeline:
         """Ids that end generation."""
         return list(self._native.eos_token_ids)
 
-    def generate(self, prompt: Prompt, *, on_token: Callable[[TokenEvent], bool | None] | None = None, **options: Any):
+    def generate(
+        self, prompt: Prompt, *, on_token: Callable[[TokenEvent], bool | None] | None = None, **options: Any
+    ) -> Any:
         """Generates and returns the result (ids, text, finish_reason, stop_text, logprobs, reused_tokens, timing …).
 
         Options, by default as the checkpoint says: temperature, top_k, top_p, min_p, repetition_penalty,
@@ -125,7 +127,7 @@ class Pipeline:
         """Like `generate`, as an iterator of events. Closing or dropping the iterator ends generation."""
         return self._stream(self._ids(prompt), options)
 
-    def chat(self, messages: Messages, *, tools: Sequence[Any] | None = None, **options: Any):
+    def chat(self, messages: Messages, *, tools: Sequence[Any] | None = None, **options: Any) -> Any:
         """Answers a conversation in the checkpoint's own chat format."""
         return self._run(self.encode_chat(messages, tools=tools), None, native.CancelFlag(), options)
 
