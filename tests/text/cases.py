@@ -27,15 +27,33 @@ TOOLS: Json = [
             },
         },
     },
-    {"type": "function", "function": {"name": "add", "description": "", "parameters": {"type": "object", "properties": {}, "required": []}}},
+    {
+        "type": "function",
+        "function": {
+            "name": "add",
+            "description": "",
+            "parameters": {"type": "object", "properties": {}, "required": []},
+        },
+    },
 ]
 PLAIN: Json = [
     {"role": "user", "content": "Hello"},
     {"role": "assistant", "content": " Hi there! \n"},
     {"role": "user", "content": "Tell me\na story — ünï 天 😀 {{x}} {% y %} \\n 'q' \"d\""},
 ]
-SYSTEM: Json = [{"role": "system", "content": "  You are \"kind\".\n"}, *PLAIN]
-ARGUMENTS: Json = {"station": "Zürich", "hours": 2, "f": 1.0, "g": 1e-7, "h": 1e22, "b": False, "n": None, "l": [1, "a", []], "e": {}, "t": "it's"}
+SYSTEM: Json = [{"role": "system", "content": '  You are "kind".\n'}, *PLAIN]
+ARGUMENTS: Json = {
+    "station": "Zürich",
+    "hours": 2,
+    "f": 1.0,
+    "g": 1e-7,
+    "h": 1e22,
+    "b": False,
+    "n": None,
+    "l": [1, "a", []],
+    "e": {},
+    "t": "it's",
+}
 CALLS: Json = [
     {"role": "system", "content": "S"},
     {"role": "user", "content": "When is the next train?"},
@@ -47,7 +65,7 @@ CALLS: Json = [
             {"id": "123456789", "type": "function", "function": {"name": "add", "arguments": {}}},
         ],
     },
-    {"role": "tool", "name": "find_train", "tool_call_id": "abcdefghi", "content": "{\"t\": 21.5}"},
+    {"role": "tool", "name": "find_train", "tool_call_id": "abcdefghi", "content": '{"t": 21.5}'},
     {"role": "tool", "name": "add", "tool_call_id": "123456789", "content": "3"},
     {"role": "assistant", "content": "At half past nine."},
     {"role": "user", "content": "Thanks"},
@@ -62,18 +80,24 @@ THOUGHTS: Json = [
     {"role": "assistant", "thinking": "short", "content": "fine"},
 ]
 PARTS: Json = [
-    {"role": "user", "content": [{"type": "text", "text": "Look "}, {"type": "image", "url": "x"}, {"type": "text", "text": "here"}]},
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "Look "}, {"type": "image", "url": "x"}, {"type": "text", "text": "here"}],
+    },
     {"role": "assistant", "content": [{"type": "text", "text": "I see"}]},
     {"role": "user", "content": "More"},
 ]
-NULLS: Json = [{"role": "user", "content": "Hi", "name": None, "tool_calls": None}, {"role": "assistant", "content": None, "tool_calls": ONE_CALL[2]["tool_calls"]}]
+NULLS: Json = [
+    {"role": "user", "content": "Hi", "name": None, "tool_calls": None},
+    {"role": "assistant", "content": None, "tool_calls": ONE_CALL[2]["tool_calls"]},
+]
 DOCUMENTS: Json = [{"title": "Café", "text": "One\ntwo"}, {"title": "B", "text": "Three"}]
 SPECIAL_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
 # A Friday in July 2024, two in the afternoon, local time.
 CLOCK_SECONDS = 1722002400
 # What the expressions of expressions.txt see.
 EXPRESSION_MESSAGES: Json = [
-    {"role": "system", "content": "  Be \"kind\".\n"},
+    {"role": "system", "content": '  Be "kind".\n'},
     {"role": "user", "content": "Hello"},
     {"role": "assistant", "content": "Hi\n", "tool_calls": [{"function": {"name": "add", "arguments": {"a": 1}}}]},
     {"role": "user", "content": "it's — ünï 天 😀"},
@@ -91,20 +115,36 @@ class Case:
 
 
 def _both(template: str, messages: Json, **options: Json) -> list[Case]:
-    return [Case(f"{template}-{'ask' if ask else 'stop'}", template, messages, {"add_generation_prompt": ask, **options}) for ask in (True, False)]
+    return [
+        Case(f"{template}-{'ask' if ask else 'stop'}", template, messages, {"add_generation_prompt": ask, **options})
+        for ask in (True, False)
+    ]
 
 
 def cases() -> list[Case]:
     """All renderings of the template files."""
     out = [
-        *_both("chatml", SYSTEM), *_both("lines", SYSTEM), *_both("headers", SYSTEM), *_both("think", THOUGHTS), *_both("brackets", SYSTEM),
-        *_both("turns", PLAIN), *_both("macros", SYSTEM, documents=DOCUMENTS), *_both("typescript", THOUGHTS), *_both("pipes", SYSTEM), *_both("generation", PLAIN),
+        *_both("chatml", SYSTEM),
+        *_both("lines", SYSTEM),
+        *_both("headers", SYSTEM),
+        *_both("think", THOUGHTS),
+        *_both("brackets", SYSTEM),
+        *_both("turns", PLAIN),
+        *_both("macros", SYSTEM, documents=DOCUMENTS),
+        *_both("typescript", THOUGHTS),
+        *_both("pipes", SYSTEM),
+        *_both("generation", PLAIN),
     ]
     ask = {"add_generation_prompt": True}
     more: list[tuple[str, str, Json, dict[str, Json]]] = [
         ("chatml-no-system", "chatml", PLAIN, ask),
         ("headers-tools", "headers", PLAIN, {"tools": TOOLS, **ask}),
-        ("headers-tools-late", "headers", SYSTEM, {"tools": TOOLS, "variables": {"tools_first": False, "today": "1 Jan 2026"}}),
+        (
+            "headers-tools-late",
+            "headers",
+            SYSTEM,
+            {"tools": TOOLS, "variables": {"tools_first": False, "today": "1 Jan 2026"}},
+        ),
         ("headers-two-calls-raise", "headers", CALLS, {"tools": TOOLS}),
         ("headers-one-call", "headers", ONE_CALL, {"tools": TOOLS, **ask}),
         ("headers-only-system-raises", "headers", SYSTEM[:1], {"tools": TOOLS}),

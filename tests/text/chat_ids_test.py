@@ -1,4 +1,4 @@
-"""Conversations to ids: benign ones as Transformers' apply_chat_template(tokenize=True), hostile ones as plain text inside markup."""
+"""Conversations to ids: benign ones as Transformers gives them, hostile ones as plain text inside markup."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def write(name: str, value: Any) -> None:
     """One row a line, so that differences can be read."""
     rows = ",\n".join(json.dumps(row, ensure_ascii=True) for row in value["rows"])
     head = json.dumps({key: item for key, item in value.items() if key != "rows"})[:-1]
-    text = f"{head}, \"rows\": [\n{rows}\n]}}\n"
+    text = f'{head}, "rows": [\n{rows}\n]}}\n'
     if json.loads(text) != value:
         raise ValueError(f"{name}: the written form does not read back")
     (GOLDENS / name).write_text(text, "utf-8")
@@ -53,14 +53,18 @@ def versions() -> dict[str, str]:
     """The oracle's versions; an error unless they are the pinned ones."""
     for name, (module, wanted) in WANTED.items():
         if module.__version__ != wanted:
-            raise SystemExit(f"{name}: expected {wanted}, found {module.__version__}; make the goldens with the pinned versions")
+            raise SystemExit(
+                f"{name}: expected {wanted}, found {module.__version__}; make the goldens with the pinned versions"
+            )
     return {name: wanted for name, (_, wanted) in WANTED.items()}
 
 
 def oracle(template: str, tokenizer_file: Path | None = None, **tokens: str) -> PreTrainedTokenizerFast:
     """A Transformers tokenizer with a chat template."""
     if tokenizer_file is None:
-        backend = tokenizers.Tokenizer(tokenizers.models.WordLevel({token: i for i, token in enumerate(PLAIN_TOKENS)}, "<pad>"))
+        backend = tokenizers.Tokenizer(
+            tokenizers.models.WordLevel({token: i for i, token in enumerate(PLAIN_TOKENS)}, "<pad>")
+        )
         made = PreTrainedTokenizerFast(tokenizer_object=backend, **tokens)
     else:
         made = PreTrainedTokenizerFast(tokenizer_file=str(tokenizer_file), **tokens)
@@ -76,8 +80,10 @@ def render(template: str, messages: Any, options: dict[str, Any]) -> tuple[str |
     made = oracle(template, **cases.SPECIAL_TOKENS)
     try:
         with mock.patch.object(chat_template_utils, "datetime", FixedDatetime):
-            return made.apply_chat_template(messages, tokenize=False, continue_final_message=continue_field, **options, **variables), None
-    except Exception as error:  # noqa: BLE001  (whatever the oracle raises is the expected result)
+            return made.apply_chat_template(
+                messages, tokenize=False, continue_final_message=continue_field, **options, **variables
+            ), None
+    except Exception as error:
         return None, f"{type(error).__name__}: {error}"
 
 
@@ -87,14 +93,27 @@ def template_rows() -> list[dict[str, Any]]:
     for case in cases.cases():
         template = (HERE / "templates" / f"{case.template}.jinja").read_text("utf-8")
         want, error = render(template, case.messages, case.options)
-        rows.append({"name": case.name, "template": case.template, "messages": case.messages, "options": case.options, "want": want, "error": error})
+        rows.append(
+            {
+                "name": case.name,
+                "template": case.template,
+                "messages": case.messages,
+                "options": case.options,
+                "want": want,
+                "error": error,
+            }
+        )
     return rows
 
 
 def expressions() -> list[str]:
     """The lines of expressions.txt as templates."""
     lines = (HERE / "expressions.txt").read_text("utf-8").split("\n")
-    return [line if "{%" in line or "{{" in line or "{#" in line else "{{ " + line + " }}" for line in lines if line and not line.startswith("# ")]
+    return [
+        line if "{%" in line or "{{" in line or "{#" in line else "{{ " + line + " }}"
+        for line in lines
+        if line and not line.startswith("# ")
+    ]
 
 
 def expression_rows() -> list[dict[str, Any]]:
@@ -138,7 +157,7 @@ def chat_rows(path: Path, tokens: dict[str, str]) -> list[dict[str, Any]]:
         try:
             with mock.patch.object(chat_template_utils, "datetime", FixedDatetime):
                 ids = made.apply_chat_template(case.messages, tokenize=True, return_dict=False, **options, **variables)
-        except Exception:  # noqa: BLE001  (the goldens of the texts have the errors)
+        except Exception:
             continue
         rows.append({"name": case.name, "ids": ids})
     return rows
@@ -165,7 +184,10 @@ def main() -> None:
         files["smollm2"] = given.smollm2
     for name, path in files.items():
         write(f"strings_{name}.json", {"made_with": made_with, "rows": string_rows(path)})
-        write(f"chats_{name}.json", {"made_with": made_with, "tokens": TOKENS[name], "rows": chat_rows(path, TOKENS[name])})
+        write(
+            f"chats_{name}.json",
+            {"made_with": made_with, "tokens": TOKENS[name], "rows": chat_rows(path, TOKENS[name])},
+        )
 
 
 if __name__ == "__main__":

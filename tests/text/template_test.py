@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from typing import Any
 
@@ -61,6 +62,21 @@ def test_expressions(tool: TextTool) -> None:
             failures.append(f"{row['template']}\n  {wrong}")
     assert not failures, f"{len(failures)} of {len(rows)} expressions differ:\n" + "\n".join(failures)
     assert len(rows) > 500
+
+
+@pytest.mark.parametrize("seconds", [0, 951782400, 1609459199, 1721999999, 1735689600, 1767225599, 4102444799])
+def test_strftime_now_is_pythons(tool: TextTool, seconds: int) -> None:
+    """Every conversion, in the C locale; a date without a zone, as datetime.now() is."""
+    letters = "aAbBcCdDeFgGhHIjklmMnprRStTuUVwWxXyYzZ%"
+    pattern = "|".join([f"%{letter}" for letter in letters] + ["%-d %-m %-H %_d %^a %#B %f é %q"])
+    now = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
+    template = "{{ strftime_now(" + repr(pattern) + ") }}"
+    tool.must({"op": "template", "file": template, "config": ""})
+    answer = tool.must(
+        {"op": "render", "messages": [{}], "options": {"clock": {"seconds": seconds - 3600, "utc_offset": 3600}}}
+    )
+    # %q is no conversion anywhere; the C library leaves it as it is.
+    assert answer["text"] == now.strftime(pattern)
 
 
 def test_a_wrong_answer_is_noticed() -> None:

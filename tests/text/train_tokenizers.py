@@ -1,4 +1,4 @@
-"""Trains the two small tokenizers of these tests, with the published settings of the Qwen and Llama 3 families. Deterministic.
+"""Trains the two small tokenizers of these tests, with the published settings of Qwen and Llama 3. Deterministic.
 
     python3 tests/text/train_tokenizers.py        # needs tokenizers 0.23.3; writes tests/text/tokenizers/*.json
 
@@ -18,10 +18,30 @@ CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 TAIL = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 LLAMA3_SPLIT = CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|" + TAIL
 QWEN_SPLIT = CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|" + TAIL
-SYLLABLES = "an en in on un er ar or th sh ch st tr pr re de co pa ma li lo ing tion ed ly ness able ow ay ee oo ck ll ss".split()
-COMMON = "the of and to in is that it for was on are as with his they at be this from have or by one had not but what all".split()
-CODE = ("def name(self, value):\n    return self.value + {n}\n", "for (int i = 0; i < {n}; ++i) {\n\tsum += a[i];\n}\n", "x = [{n}, {n}]\n", "if (a != b) { return; }\n")
-SCRIPTS = ((0x4E00, 0x4EFF), (0xAC00, 0xAC80), (0x3041, 0x3096), (0x430, 0x44F), (0x5D0, 0x5EA), (0x621, 0x64A), (0x905, 0x939), (0xE01, 0xE2E), (0x3B1, 0x3C9), (0xE0, 0xFF))
+SYLLABLES = (
+    "an en in on un er ar or th sh ch st tr pr re de co pa ma li lo ing tion ed ly ness able ow ay ee oo ck ll ss"
+).split()
+COMMON = (
+    "the of and to in is that it for was on are as with his they at be this from have or by one had not but what all"
+).split()
+CODE = (
+    "def name(self, value):\n    return self.value + {n}\n",
+    "for (int i = 0; i < {n}; ++i) {\n\tsum += a[i];\n}\n",
+    "x = [{n}, {n}]\n",
+    "if (a != b) { return; }\n",
+)
+SCRIPTS = (
+    (0x4E00, 0x4EFF),
+    (0xAC00, 0xAC80),
+    (0x3041, 0x3096),
+    (0x430, 0x44F),
+    (0x5D0, 0x5EA),
+    (0x621, 0x64A),
+    (0x905, 0x939),
+    (0xE01, 0xE2E),
+    (0x3B1, 0x3C9),
+    (0xE0, 0xFF),
+)
 EMOJI = (0x1F600, 0x1F64F)
 
 
@@ -54,16 +74,20 @@ def ordinary(text: str) -> AddedToken:
 
 def split_then_bytes(pattern: str) -> pre_tokenizers.PreTokenizer:
     """The pre-tokenizer of both families."""
-    return pre_tokenizers.Sequence([
-        pre_tokenizers.Split(Regex(pattern), "isolated", False),
-        pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False),
-    ])
+    return pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(pattern), "isolated", False),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False),
+        ]
+    )
 
 
 def train(tokenizer: Tokenizer) -> None:
     """Learns the merges."""
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    tokenizer.train_from_iterator(corpus(), trainers.BpeTrainer(vocab_size=5000, initial_alphabet=alphabet, show_progress=False))
+    tokenizer.train_from_iterator(
+        corpus(), trainers.BpeTrainer(vocab_size=5000, initial_alphabet=alphabet, show_progress=False)
+    )
 
 
 def qwen_style() -> Tokenizer:
@@ -86,11 +110,17 @@ def llama3_style() -> Tokenizer:
     t.decoder = decoders.ByteLevel()
     train(t)
     bos = "<|begin_of_text|>"
-    t.add_special_tokens([special(text) for text in (bos, "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")])
-    t.post_processor = processors.Sequence([
-        processors.ByteLevel(add_prefix_space=True, trim_offsets=False, use_regex=True),
-        processors.TemplateProcessing(single=f"{bos} $A", pair=f"{bos} $A {bos} $B", special_tokens=[(bos, t.token_to_id(bos))]),
-    ])
+    t.add_special_tokens(
+        [special(text) for text in (bos, "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")]
+    )
+    t.post_processor = processors.Sequence(
+        [
+            processors.ByteLevel(add_prefix_space=True, trim_offsets=False, use_regex=True),
+            processors.TemplateProcessing(
+                single=f"{bos} $A", pair=f"{bos} $A {bos} $B", special_tokens=[(bos, t.token_to_id(bos))]
+            ),
+        ]
+    )
     return t
 
 

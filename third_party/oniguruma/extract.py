@@ -1,4 +1,4 @@
-"""Takes Oniguruma's C sources out of the source archive of the Python package jq, which carries them inside jq's own archive.
+"""Takes Oniguruma's C sources out of the source archive of the Python package jq, which carries them.
 
     extract.py ARCHIVE OUTDIR FILE...
 

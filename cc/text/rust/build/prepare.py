@@ -1,8 +1,10 @@
 """Lays out the cargo workspace of //cc/text offline: our crate, the adapted third-party crates and a local registry.
 
-    python3 -m cc.text.rust.build.prepare --out DIR --crate cc/text/rust --registry DEBIAN_CRATES --tokenizers SDIST_FOLDER
+    python3 -m cc.text.rust.build.prepare --out DIR --crate cc/text/rust \
+        --registry DEBIAN_CRATES --tokenizers SDIST_FOLDER
 
-It knows where the sources come from and which edits they need; it neither fetches nor compiles. The folder that it writes:
+It knows where the sources come from and which edits they need; it neither fetches nor compiles.
+The folder that it writes:
 
     DIR/trtmc_text     our crate              DIR/tokenizers   Hugging Face's crate, patched, on Debian's crate versions
     DIR/minijinja      patched                DIR/onig_sys     declarations alone; the C++ link step brings libonig
@@ -68,7 +70,9 @@ def replaced(text: str, edits: Sequence[tuple[str, str]], name: str) -> str:
     """The text with each edit made; every old text must be there."""
     for old, new in edits:
         if old not in text:
-            raise PrepareError(f"{name}: expected to find {old!r}; the source has another version than the edits were made for")
+            raise PrepareError(
+                f"{name}: expected to find {old!r}; the source has another version than the edits were made for"
+            )
         text = text.replace(old, new)
     return text
 
@@ -77,17 +81,24 @@ def one_folder(registry: Path, name: str) -> Path:
     """The registry's only version of a crate."""
     found = [path for path in registry.iterdir() if re.fullmatch(re.escape(name) + r"-\d[\w.+-]*", path.name)]
     if len(found) != 1:
-        raise PrepareError(f"{registry}: expected one version of the crate {name}, found {sorted(p.name for p in found)}")
+        raise PrepareError(
+            f"{registry}: expected one version of the crate {name}, found {sorted(p.name for p in found)}"
+        )
     return found[0]
 
 
 def copy_crate(source: Path, target: Path) -> None:
     """Copies a crate without the checksum file, which would forbid edits."""
-    shutil.copytree(source, target, copy_function=shutil.copyfile, ignore=shutil.ignore_patterns(".cargo-checksum.json", "benches", "debian"))
+    shutil.copytree(
+        source,
+        target,
+        copy_function=shutil.copyfile,
+        ignore=shutil.ignore_patterns(".cargo-checksum.json", "benches", "debian"),
+    )
 
 
 def adapt_tokenizers(root: Path, patches: Path) -> None:
-    """Fits the tokenizers crate to Debian's crate versions and adds masked encoding; no other path of encode or decode changes."""
+    """Fits the tokenizers crate to Debian's crate versions and applies our patch."""
     manifest = root / "Cargo.toml"
     text = manifest.read_text("utf-8")
     for table in DROPPED_TABLES:

@@ -29,6 +29,8 @@ def test_one_version_of_a_crate(tmp_path: Path) -> None:
 def test_missing_sources_are_an_error_without_a_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    code = main(["--out", str(tmp_path / "out"), "--crate", str(empty), "--registry", str(empty), "--tokenizers", str(empty)])
+    code = main(
+        ["--out", str(tmp_path / "out"), "--crate", str(empty), "--registry", str(empty), "--tokenizers", str(empty)]
+    )
     assert code == 1
     assert capsys.readouterr().err.startswith("error: ")

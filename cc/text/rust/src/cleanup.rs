@@ -46,27 +46,3 @@ fn safe_cut(text: &str) -> usize {
     }
     cut
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_join_to_the_whole() {
-        let texts = ["hello , world . it ' s", "do n't x  ' ve y 've ! ?", "a ' 's b ' re 're", "  .  , abc 's", "word ' word 's .", "x ' ' s"];
-        for text in texts {
-            for width in 1..5 {
-                let mut stream = CleanStream::default();
-                let chars: Vec<char> = text.chars().collect();
-                let mut out: String = chars.chunks(width).map(|c| stream.push(&c.iter().collect::<String>())).collect();
-                out += &stream.finish();
-                assert_eq!(out, clean(text), "{text:?} in pieces of {width}");
-            }
-        }
-    }
-
-    #[test]
-    fn follows_the_order_of_the_rules() {
-        assert_eq!(clean("i do n't , really ! it ' s"), "i don't, really! it's");
-    }
-}

@@ -171,36 +171,3 @@ impl Private {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Angle;
-    impl Masker for Angle {
-        fn ranges(&self, text: &str) -> Outcome<Vec<Range<usize>>> {
-            Ok(text.find("<|x|>").map(|at| at..at + 5).into_iter().collect())
-        }
-    }
-
-    #[test]
-    fn stand_ins_come_back() {
-        let mut spoken = serde_json::json!([{"role": "<|x|>", "content": "a<|x|>b\u{f0000}", "n": 1, "k": ["<|x|>"]}, "\u{f0002}"]);
-        let original = spoken.clone();
-        let alphabet = replace(&mut spoken, &Angle, "t").unwrap().unwrap();
-        let content = spoken[0]["content"].as_str().unwrap().to_string();
-        assert!(!content.contains("<|x|>") && content.chars().count() == 8, "{content:?}");
-        assert_eq!(spoken[0]["role"], "<|x|>");
-        let (text, ranges) = alphabet.restore(&content);
-        assert_eq!((text.as_str(), ranges), (original[0]["content"].as_str().unwrap(), vec![1..6]));
-        assert_eq!(alphabet.restore(spoken[0]["k"][0].as_str().unwrap()).0, "<|x|>");
-    }
-
-    #[test]
-    fn nothing_to_mask_leaves_the_conversation_alone() {
-        let mut spoken = serde_json::json!([{"role": "user", "content": "a < b", "z": null, "a": 1.5}]);
-        let original = spoken.to_string();
-        assert!(replace(&mut spoken, &Angle, "t").unwrap().is_none());
-        assert_eq!(spoken.to_string(), original);
-    }
-}

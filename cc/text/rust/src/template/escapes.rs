@@ -69,21 +69,3 @@ fn hex(rest: &mut std::str::Chars<'_>, count: usize, what: &str) -> Result<u32, 
     }
     u32::from_str_radix(&digits, 16).map_err(|_| broken(what))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::unescape;
-
-    #[test]
-    fn python_escapes() {
-        for (literal, want) in [
-            (r"\u00e9\U0001F600", "é😀"), (r"\ud83d\ude00", "😀"), (r"\x41\101\7", "AA\u{7}"), (r"\d\[\/", r"\d\[\/"),
-            (r#"\\n\"\'"#, r#"\n"'"#), ("a\\\nb", "ab"), (r"\v\f\a\b", "\u{b}\u{c}\u{7}\u{8}"), (r"\777", "\u{1ff}"),
-        ] {
-            assert_eq!(unescape(literal).unwrap(), want, "{literal}");
-        }
-        for literal in [r"\x4", r"\u12", r"\UFFFFFFFF", r"\ud83d", r"\N{DASH}"] {
-            assert!(unescape(literal).is_err(), "{literal}");
-        }
-    }
-}
