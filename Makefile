@@ -2,7 +2,8 @@
 
 .PHONY: help setup demo test bench lock format lint
 
-PROMPT ?=
+# The question as typed: a `$` in it is no variable of make.
+override PROMPT := $(value PROMPT)
 export PROMPT
 
 help: ## this list
