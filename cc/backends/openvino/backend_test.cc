@@ -1,26 +1,60 @@
-// The backend through its public border: load, bind, run, both ways of running, and bad input.
+// The backend DSO through its public border: load, bind, run, both ways of running, bad input.
+//
+// TRTMC_BACKEND_FILES names the DSO first, then the libraries that belong beside it. They are
+// linked into one folder, as they are installed: OpenVINO looks for its parts where it lies.
 
 #include "trtmc/backend.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <numeric>
+#include <sstream>
 
 #include "cc/backends/openvino/testing_model.h"
-
-extern "C" const TrtmcBackendV1* trtmc_backend_v1();
 
 namespace trtmc::openvino {
 namespace {
 
 using testing::TinyDecoder;
 
+std::filesystem::path install() {
+  namespace fs = std::filesystem;
+  const char* files = std::getenv("TRTMC_BACKEND_FILES");
+  if (files == nullptr) return {};
+  const fs::path folder = fs::path(::testing::TempDir()) / "backend_test_lib";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  fs::path dso;
+  std::istringstream names(files);
+  for (std::string name; names >> name;) {
+    const fs::path link = folder / fs::path(name).filename();
+    fs::create_symlink(fs::canonical(name), link);
+    if (dso.empty()) dso = link;
+  }
+  return dso;
+}
+
+const TrtmcBackendV1* border() {
+  static const TrtmcBackendV1* const found = [] {
+    void* dso = dlopen(install().c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (dso == nullptr) {
+      ADD_FAILURE() << "set TRTMC_BACKEND_FILES: " << dlerror();
+      std::abort();
+    }
+    return reinterpret_cast<TrtmcBackendV1Fn>(dlsym(dso, TRTMC_BACKEND_SYMBOL))();
+  }();
+  return found;
+}
+
 Backend& backend() {
   static Backend* const instance = [] {
     Backend* made = nullptr;
     Status error;
-    if (!trtmc_backend_v1()->create(&made, &error)) std::abort();
+    if (!border()->create(&made, &error)) std::abort();
     return made;
   }();
   return *instance;
@@ -80,10 +114,9 @@ void expect_near(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 TEST(BackendTest, BorderStructDescribesItself) {
-  const TrtmcBackendV1* border = trtmc_backend_v1();
-  EXPECT_EQ(border->struct_size, sizeof(TrtmcBackendV1));
-  EXPECT_TRUE(check_abi(border->abi).is_ok());
-  EXPECT_STREQ(border->name, "openvino");
+  EXPECT_EQ(border()->struct_size, sizeof(TrtmcBackendV1));
+  EXPECT_TRUE(check_abi(border()->abi).is_ok());
+  EXPECT_STREQ(border()->name, "openvino");
   EXPECT_EQ(backend().name(), "openvino");
   EXPECT_FALSE(backend().version().empty());
 }
