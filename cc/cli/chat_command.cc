@@ -103,9 +103,8 @@ Status Conversation::interactive() {
     if (terminal) std::fprintf(stderr, "> ");
     std::string line;
     if (!std::getline(std::cin, line)) {
-      if (cancel_) return interrupted();
       if (terminal) std::fprintf(stderr, "\n");
-      return Status::ok();
+      return cancel_ ? interrupted() : Status::ok();
     }
     if (line.empty()) continue;
     TRTMC_RETURN_IF_ERROR(check_utf8(line, "the message"));
