@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <iostream>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -95,13 +95,20 @@ Status check_utf8(std::string_view text, std::string_view what) {
   return Status::ok();
 }
 
+// With stdio: a file stream throws when it is given a folder.
 Result<std::string> read_text(const std::string& path) {
-  if (path == "-") {
-    return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  const bool piped = path == "-";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(
+      piped ? nullptr : std::fopen(path.c_str(), "rb"), [](std::FILE* f) {
+        return f == nullptr ? 0 : std::fclose(f);
+      });
+  std::FILE* const file = piped ? stdin : opened.get();
+  std::string text;
+  char block[16384];
+  for (std::size_t n = 0; file != nullptr && (n = std::fread(block, 1, sizeof block, file)) > 0;) {
+    text.append(block, n);
   }
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file.good() && !file.eof()) {
+  if (file == nullptr || std::ferror(file) != 0) {
     return bad_input("cli.unreadable", path + " cannot be read: " + std::strerror(errno));
   }
   return text;
