@@ -225,3 +225,12 @@ def test_ctrl_c_ends_with_130(tool: Tool) -> None:
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors.decode().splitlines()[-1] == "error: interrupted"
+
+
+def test_ctrl_c_while_the_prompt_is_read(tool: Tool) -> None:
+    command = [tool.program, "run", tool.bundle]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert process.stderr.read() == b"error: interrupted\n"

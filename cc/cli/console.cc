@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -108,6 +109,7 @@ Result<std::string> read_text(const std::string& path) {
   for (std::size_t n = 0; file != nullptr && (n = std::fread(block, 1, sizeof block, file)) > 0;) {
     text.append(block, n);
   }
+  if (file != nullptr && std::ferror(file) != 0 && errno == EINTR) return interrupted();
   if (file == nullptr || std::ferror(file) != 0) {
     return bad_input("cli.unreadable", path + " cannot be read: " + std::strerror(errno));
   }
