@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import tokenizers
 
-from tests.text import cases
+from tests.text import cases, strings
 from tests.text.tool import HERE, TextTool, golden
 
 TOKENIZER = Path(os.environ["FUZZ_TOKENIZER"])
@@ -66,3 +66,23 @@ def test_hostile_content_is_plain_text(tool: TextTool, pattern: str) -> None:
     opened = chat(tool, template, [{"role": "user", "content": content}], {"special_in_content": True})
     assert opened["ids"] == whole.encode(answer["text"], add_special_tokens=False).ids
     assert opened["ids"] != answer["ids"]
+
+
+def test_fuzzed_content(tool: TextTool) -> None:
+    """Messages full of special tokens, marks in any order, and odd white space: always one text between two tokens."""
+    oracle = tokenizers.Tokenizer.from_file(str(TOKENIZER))
+    specials = [token.content for token in oracle.get_added_tokens_decoder().values() if token.special]
+    plain = tokenizers.Tokenizer.from_file(str(TOKENIZER))
+    plain.encode_special_tokens = True
+    start, end = specials[0], specials[-1]
+    texts = strings.texts(sorted(specials), 1500, 7, long=False)
+    template = f"{start}{{{{ messages[0].content }}}}{end}"
+    tool.must({"op": "template", "file": template, "config": ""})
+    requests = [{"op": "chat", "messages": [{"role": "user", "content": text}]} for text in texts]
+    first, last = oracle.token_to_id(start), oracle.token_to_id(end)
+    wrong = []
+    for text, answer in zip(texts, tool.ask_all(requests), strict=True):
+        want = [first, *plain.encode(text, add_special_tokens=False).ids, last]
+        if answer.get("ids") != want:
+            wrong.append(f"{text!a}\n  want {want}\n  got  {answer}")
+    assert not wrong, f"{len(wrong)} of {len(texts)} differ:\n" + "\n".join(sorted(wrong, key=len)[:3])
