@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <mutex>
 #include <openvino/openvino.hpp>
 #include <optional>
@@ -18,6 +19,8 @@ namespace trtmc::openvino {
 namespace {
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 44;
+// Decoding is bound by memory, which a few cores saturate; more only wait for each other.
+constexpr int kMaxAutoThreads = 16;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 // Anonymous maps: zero-filled by the system, page-aligned, huge pages where they help.
@@ -156,7 +159,8 @@ class CpuBackend final : public Backend {
                          "compute \"" + options.compute + "\" is not known; use f32 or bf16");
     }
     TRTMC_ASSIGN_OR_RETURN(const EngineFile file, parse_engine_file(blob.bytes));
-    const int threads = options.threads > 0 ? options.threads : cpu::usable_cpus();
+    const int threads =
+        options.threads > 0 ? options.threads : std::min(cpu::usable_cpus(), kMaxAutoThreads);
     // OpenVINO takes a mutable pointer, and never writes to constants.
     const ov::Tensor weights(ov::element::u8, {file.weights.size()},
                              const_cast<void*>(static_cast<const void*>(file.weights.data())));

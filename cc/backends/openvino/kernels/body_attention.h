@@ -4,7 +4,7 @@
 // transposed once per block, then scores are a small matrix product.
 
 inline constexpr int kScoreRows = 8;  // rows whose scores are kept at once
-static_assert(kGemmRows <= kScoreRows);
+static_assert(kAttendRows <= kScoreRows);
 
 inline Vec load_upto(const float* p, int n) {
   return n >= kWidth ? load(p) : load_n(p, n);
@@ -71,8 +71,8 @@ inline void score_tile(const float* const* q, const float* keys, int dim, float*
 template <int kRows>
 inline void score_packed(const float* const* q, const float* keys, int dim, float* scores) {
   int j = 0;
-  for (; j + kGemmVecs * kWidth <= kKeyBlock; j += kGemmVecs * kWidth) {
-    score_tile<kRows, kGemmVecs>(q, keys + j, dim, scores + j);
+  for (; j + kAttendVecs * kWidth <= kKeyBlock; j += kAttendVecs * kWidth) {
+    score_tile<kRows, kAttendVecs>(q, keys + j, dim, scores + j);
   }
   for (; j < kKeyBlock; j += kWidth) score_tile<kRows, 1>(q, keys + j, dim, scores + j);
 }
@@ -144,10 +144,10 @@ inline void weigh_tile(const float* weights, const float* v, int keys, int dim, 
 template <int kRows>
 inline void weigh(const float* weights, const float* v, int keys, int dim, float* acc,
                   int stride) {
-  constexpr int kWide = kGemmVecs * kWidth;
+  constexpr int kWide = kAttendVecs * kWidth;
   int d = 0;
   for (; d + kWide <= dim; d += kWide) {
-    weigh_tile<kRows, kGemmVecs>(weights, v, keys, dim, d, acc, stride);
+    weigh_tile<kRows, kAttendVecs>(weights, v, keys, dim, d, acc, stride);
   }
   for (; d < dim; d += kWidth) weigh_tile<kRows, 1>(weights, v, keys, dim, d, acc, stride);
 }
@@ -196,9 +196,9 @@ void attend(const AttentionBlock& b, const AttentionState& state) {
       prefetch_row(b.k + static_cast<std::size_t>(j) * b.head_dim, b.head_dim);
     }
     int row = 0;
-    for (; row + kGemmRows <= b.rows; row += kGemmRows) {
-      if (!any_visible(b, row, kGemmRows, j0, j0 + keys)) continue;
-      attend_rows<kGemmRows>(b, state, row, j0, keys, packed, scores);
+    for (; row + kAttendRows <= b.rows; row += kAttendRows) {
+      if (!any_visible(b, row, kAttendRows, j0, j0 + keys)) continue;
+      attend_rows<kAttendRows>(b, state, row, j0, keys, packed, scores);
     }
     for (; row + 3 <= b.rows; row += 3) attend_rows<3>(b, state, row, j0, keys, packed, scores);
     for (; row < b.rows; ++row) attend_rows<1>(b, state, row, j0, keys, packed, scores);

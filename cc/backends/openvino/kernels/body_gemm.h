@@ -73,16 +73,30 @@ inline void gemm_tile_of(int vecs, const float* w, const float* x, int k, float*
   }
 }
 
+// Writes the sums of `outputs` matrix rows x `tokens`, turned over, with bias and residual.
+template <bool kResidual>
+inline void gemm_put_rows(const LinearJob& job, const float* tile, int tokens, std::size_t at,
+                          const float* bias, int outputs) {
+  for (int t = 0; t < tokens; ++t, at += static_cast<std::size_t>(job.n)) {
+    float* y = job.y + at;
+    for (int i = 0; i < outputs; ++i) {
+      const float value = tile[i * kPanel + t] + bias[i];
+      y[i] = kResidual ? value + job.residual[at + i] : value;
+    }
+  }
+}
+
 inline void gemm_put(const LinearJob& job, const float* tile, int tokens, int token, int output,
                      int outputs) {
-  for (int t = 0; t < tokens; ++t) {
-    const std::size_t at = static_cast<std::size_t>(token + t) * job.n + output;
-    for (int i = 0; i < outputs; ++i) {
-      float value = tile[i * kPanel + t];
-      if (job.bias != nullptr) value += job.bias[output + i];
-      if (job.residual != nullptr) value += job.residual[at + i];
-      job.y[at + i] = value;
-    }
+  float bias[kGemmRows] = {};
+  if (job.bias != nullptr) std::copy(job.bias + output, job.bias + output + outputs, bias);
+  const std::size_t at = static_cast<std::size_t>(token) * job.n + output;
+  if (job.residual != nullptr) {
+    gemm_put_rows<true>(job, tile, tokens, at, bias, outputs);
+  } else if (outputs == kGemmRows) {
+    gemm_put_rows<false>(job, tile, tokens, at, bias, kGemmRows);  // unrolled
+  } else {
+    gemm_put_rows<false>(job, tile, tokens, at, bias, outputs);
   }
 }
 

@@ -8,6 +8,8 @@ using Vec = __m256;
 inline constexpr int kWidth = 8;
 inline constexpr int kGemmRows = 4;  // 4 x 3 sums, 3 token vectors, 1 weight: 16 registers
 inline constexpr int kGemmVecs = 3;
+inline constexpr int kAttendRows = 4;
+inline constexpr int kAttendVecs = 3;
 inline constexpr int kGemvRows = 8;
 
 inline __m256i first(int n) {

@@ -8,6 +8,8 @@ using Vec = __m512;
 inline constexpr int kWidth = 16;
 inline constexpr int kGemmRows = 6;  // weight rows x 4 vectors of tokens fill 24 of 32 registers
 inline constexpr int kGemmVecs = 4;
+inline constexpr int kAttendRows = 6;
+inline constexpr int kAttendVecs = 4;
 inline constexpr int kGemvRows = 8;
 
 inline __mmask16 first(int n) { return static_cast<__mmask16>((1u << n) - 1); }

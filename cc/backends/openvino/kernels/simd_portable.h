@@ -14,6 +14,8 @@ typedef float Vec __attribute__((vector_size(16)));
 inline constexpr int kWidth = 4;
 inline constexpr int kGemmRows = 4;
 inline constexpr int kGemmVecs = 2;
+inline constexpr int kAttendRows = 4;
+inline constexpr int kAttendVecs = 2;
 inline constexpr int kGemvRows = 4;
 
 inline Vec zero() { return Vec{0, 0, 0, 0}; }
