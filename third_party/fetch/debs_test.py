@@ -96,7 +96,7 @@ class FakeSuite:
 
 def test_a_version_that_has_gone_is_an_error_that_names_it(tmp_path: Path) -> None:
     suite = FakeSuite({"a": "2"})
-    with pytest.raises(debs.FetchError, match="no longer offers 1 pinned.*\n  a 1\n.*make lock"):
+    with pytest.raises(debs.FetchError, match=r"no longer offers 1 pinned.*\n  a 1\n.*make lock"):
         debs.fetch_suite(suite, [debs.Pin(SHA, "a", "1", "all", "sid")], tmp_path, newer_ok=False)
     assert suite.updates == 1, "the index is refreshed before a version is given up"
 
