@@ -14,8 +14,7 @@ from tests.e2e.dec_test import EMOJI, byte_tokens, random_chain, spelling, walki
 from tests.e2e.kit.models import tiny
 from tests.e2e.kit.numpy_decoder import NumpyDecoder
 from tests.e2e.kit.product import built, pipeline
-from tests.e2e.kit.texts import CHATML, byte_level, chatml, echo_bundle
-from tests.e2e.tok_test import HOSTILE
+from tests.e2e.kit.texts import CHATML, HOSTILE, byte_level, chatml, echo_bundle
 
 
 def reference_pieces(tokenizer: Tokenizer, ids: list[int]) -> list[str]:
