@@ -98,6 +98,12 @@ bool has_avx512_bf16() {
   return has;
 }
 
+bool prefers_avx512_bf16() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!has_avx512_bf16() || !__get_cpuid(0, &a, &b, &c, &d)) return false;
+  return b == signature_AMD_ebx && c == signature_AMD_ecx && d == signature_AMD_edx;
+}
+
 Isa active_isa() {
   return std::min(detected_isa(), static_cast<Isa>(forced().load(std::memory_order_relaxed)));
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "cc/backends/openvino/kernels/gemm_bf16.h"
 #include "cc/backends/openvino/kernels/testing.h"
 
 namespace trtmc::cpu {
@@ -168,6 +169,31 @@ TEST_P(LinearTest, SubnormalAndExtremeHalfWeightsAreExact) {
     for (int i = 0; i < n; ++i) {
       ASSERT_EQ(y[i], testing::half_value(bits[i])) << "bits " << bits[i] << " rows " << rows;
       ASSERT_EQ(y[size_t(rows - 1) * n + i], y[i]);
+    }
+  }
+}
+
+// Called directly: the table has it only where it is faster than float32.
+TEST(Bf16GemmTest, KeepsBfloat16Accuracy) {
+  if (!has_avx512_bf16()) GTEST_SKIP() << "this machine lacks AVX512_BF16";
+  const GemmKernel gemm = bf16_gemm();
+  for (const WeightType type : {WeightType::kF16, WeightType::kBF16, WeightType::kF32}) {
+    for (const Case& c : kCases) {
+      const auto w = testing::random_matrix(type, c.n, c.k, 3);
+      const auto x = testing::random_floats(size_t(c.rows) * c.k, 4);
+      const auto bias = testing::random_floats(size_t(c.n), 5);
+      const auto residual = testing::random_floats(size_t(c.rows) * c.n, 6);
+      std::vector<float> y(size_t(c.rows) * c.n + 8, 777.0f);
+      std::vector<std::byte> packed(gemm.packed_bytes(c.rows, c.k));
+      std::vector<std::byte> scratch(gemm.scratch_bytes(c.rows, c.k));
+      for (int u = 0; u < gemm.pack_units(c.rows); ++u) {
+        gemm.pack(x.data(), c.rows, c.k, u, packed.data());
+      }
+      const LinearJob job{w.bytes.data(), type, c.n, bias.data(), residual.data(), y.data()};
+      gemm.run(job, {packed.data(), c.rows, c.k}, 0, c.n, scratch.data());
+      EXPECT_LT(worst_error(w, x, c, bias.data(), residual.data(), y), 9e-3)
+          << ::testing::PrintToString(c) << " type " << int(type);
+      for (size_t i = y.size() - 8; i < y.size(); ++i) ASSERT_EQ(y[i], 777.0f) << "overrun";
     }
   }
 }

@@ -103,7 +103,8 @@ const KernelTable& portable_table();
 const KernelTable& avx2_table();
 const KernelTable& avx512_table();
 
-// The table for active_isa(). kAmx is AVX-512's with the matrix products of gemm_amx.h.
+// The table for active_isa(). kAvx512 has the fast product of gemm_bf16.h where that is faster,
+// kAmx both of gemm_amx.h.
 const KernelTable& kernels();
 
 }  // namespace trtmc::cpu
