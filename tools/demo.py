@@ -96,7 +96,7 @@ def build(family: str) -> list[str]:
 
 
 def main(argv: list[str]) -> int:
-    """Builds if need be, then becomes the runtime."""
+    """Builds if need be, then runs the runtime and returns its exit code."""
     parser = argparse.ArgumentParser(prog="demo.py", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--prompt", default="", help="the question; a default one is asked otherwise")
     parser.add_argument("--family", default="llama")
@@ -116,7 +116,13 @@ def main(argv: list[str]) -> int:
     bundle = next(path for path in outputs if path.endswith(".bundle"))
     prompt = arguments.prompt or DEFAULT_PROMPT
     print(f"> {prompt}\n", flush=True)
-    os.execv(program, [program, "chat", bundle, "--message", prompt])
+    # A process of its own, so that "after start" in its figures means its own start.
+    runtime = subprocess.Popen([program, "chat", bundle, "--message", prompt])
+    while True:
+        try:
+            return runtime.wait()
+        except KeyboardInterrupt:
+            continue  # The runtime got it as well, and ends by itself.
 
 
 if __name__ == "__main__":
