@@ -19,12 +19,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.peers_setup import bench_dir, read_status
+from bench.peers_setup import bench_dir, clean_environment, read_status
 from bench.run import PROMPTS, leading_equal
 
 
@@ -37,11 +37,11 @@ class Timed:
     stdout: str
 
 
-def timed(command: Sequence[str]) -> Timed:
+def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Timed:
     """Runs a command to its end; raises RuntimeError with its last words if it failed."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         begin = time.monotonic()
-        process = subprocess.Popen(command, stdout=out, stderr=err)
+        process = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.monotonic() - begin
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -82,7 +82,7 @@ def optimum_export(checkpoint: Path, scratch: Path) -> dict[str, Any]:
     shutil.rmtree(out, ignore_errors=True)
     program = bench_dir() / "venv-optimum" / "bin" / "optimum-cli"
     command = [str(program), "export", "openvino", "--model", str(checkpoint), "--task", "text-generation-with-past"]
-    done = timed([*command, "--weight-format", "fp16", str(out)])
+    done = timed([*command, "--weight-format", "fp16", str(out)], clean_environment())
     return {"export_s": done.seconds, "peak_mb": done.peak_mb}
 
 

@@ -21,6 +21,7 @@ def main() -> int:
     parser.add_argument("--trtmc-build", type=Path, required=True)
     parser.add_argument("--bundle", action="append", default=[], metavar="PRECISION=FILE")
     parser.add_argument("--rounds", default="3")
+    parser.add_argument("--prompts", default="4", help="how many of the prompts; the first is the cold one")
     parser.add_argument("--only", default="", help="contestants whose name contains this; skips the build-time part")
     arguments = parser.parse_args()
     checkpoint = arguments.checkpoint.resolve()
@@ -29,7 +30,7 @@ def main() -> int:
     peers_setup.setup(checkpoint)
     ours = ["--checkpoint", str(checkpoint), "--runtime-root", str(root), "--rounds", arguments.rounds]
     bundles = [part for bundle in arguments.bundle for part in ("--bundle", bundle)]
-    status = run.main([*ours, *bundles, "--only", arguments.only])
+    status = run.main([*ours, *bundles, "--prompts", arguments.prompts, "--only", arguments.only])
     if status == 0 and not arguments.only:
         status = build_time.main([*ours, "--trtmc-build", str(arguments.trtmc_build.absolute())])
     print(f"bench: results are in {peers_setup.bench_dir() / 'results'}", file=sys.stderr)

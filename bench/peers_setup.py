@@ -37,8 +37,15 @@ def bench_dir() -> Path:
     return Path(set_by_user) if set_by_user else Path.home() / ".cache" / "trtmc" / "bench"
 
 
+def clean_environment() -> dict[str, str]:
+    """The environment without what the build graph's Python sets for itself: each peer has a Python of its own."""
+    foreign = ("PYTHON", "RUNFILES", "BAZEL", "BUILD_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+
+
 def run(command: list[str], **kwargs: object) -> str:
     """Runs one command at low priority and gives its output; raises SetupError with the last lines if it fails."""
+    kwargs.setdefault("env", clean_environment())
     done = subprocess.run(["nice", "-n", "19", *command], text=True, capture_output=True, check=False, **kwargs)  # type: ignore[call-overload]
     if done.returncode != 0:
         tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
@@ -129,7 +136,7 @@ def setup_llama_cpp(checkpoint: Path) -> None:
     python = make_venv("gguf", [TORCH, TRANSFORMERS, "sentencepiece", "numpy"])
     models = bench_dir() / "models"
     convert_script = str(source / "convert_hf_to_gguf.py")
-    environment = {**os.environ, "PYTHONPATH": str(source / "gguf-py")}
+    environment = {**clean_environment(), "PYTHONPATH": str(source / "gguf-py")}
 
     def to_f16(draft: Path) -> None:
         run(

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.contestants import Contestant, ours, peers
-from bench.peers_setup import bench_dir, read_status
+from bench.peers_setup import bench_dir, clean_environment, read_status
 from bench.report import Row, markdown
 
 REPO = Path(__file__).absolute().parents[1]
@@ -51,7 +51,7 @@ def leading_equal(expected: Sequence[int], actual: Sequence[int]) -> int:
 
 def run_once(contestant: Contestant, environment: Mapping[str, str], timeout: float) -> dict[str, Any]:
     """One process of one contestant; raises RuntimeError with its last words if it gave no RESULT."""
-    started = {**os.environ, **environment, "BENCH_START": repr(time.time())}
+    started = {**clean_environment(), **environment, "BENCH_START": repr(time.time())}
     done = subprocess.run(contestant.command, env=started, capture_output=True, text=True, check=False, timeout=timeout)
     for line in done.stdout.splitlines():
         if line.startswith("RESULT "):
