@@ -19,7 +19,7 @@ REPO = Path(__file__).resolve().parent.parent
 def bazel_tests(patterns: list[str], events: Path) -> tuple[int, Counter[str]]:
     """Runs `bazel test`; returns its status and how many tests passed, failed and were skipped."""
     done = subprocess.run(
-        ["bazel", "test", f"--build_event_json_file={events}", "--", *patterns], cwd=REPO, check=False
+        ["bazel", "test", "--keep_going", f"--build_event_json_file={events}", "--", *patterns], cwd=REPO, check=False
     )
     counts: Counter[str] = Counter()
     for line in events.read_text("utf-8").splitlines() if events.is_file() else []:
