@@ -38,6 +38,7 @@ class Result:
     code: int
     text: str
     spawns: tuple[Spawn, ...]
+    stdout: str = ""
 
     def executed(self, mnemonic: str | None = None) -> list[Spawn]:
         """The actions that really ran."""
@@ -86,7 +87,7 @@ class Checkout:
         done = subprocess.run(
             words, cwd=self.folder, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})}
         )
-        return Result(done.returncode, done.stdout + done.stderr, tuple(_spawns(log)))
+        return Result(done.returncode, done.stdout + done.stderr, tuple(_spawns(log)), done.stdout)
 
     def build(self, *arguments: str, env: dict[str, str] | None = None) -> Result:
         """`bazel build`, which must succeed."""
@@ -107,11 +108,11 @@ class Checkout:
         assert result.code == 0, result.text
         execroot = (
             self.bazel("info", "execution_root", "--ui_event_filters=-info,-warning", *options)
-            .text.strip()
+            .stdout.strip()
             .splitlines()[-1]
         )
         return [
-            Path(execroot) / line for line in result.text.splitlines() if line.startswith(("bazel-out/", "external/"))
+            Path(execroot) / line for line in result.stdout.splitlines() if line.startswith(("bazel-out/", "external/"))
         ]
 
     @contextmanager
