@@ -19,7 +19,7 @@ Result<std::unique_ptr<Engine>> load_component(const PipelineInputs& inputs,
   }
   TRTMC_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
                          bundle.section(component->engine));
-  const EngineBlob blob{bytes, component->engine, std::string(bundle.id()), inputs.bundle};
+  const EngineBlob blob{bytes, component->engine, std::string(bundle.id()), inputs.bundle, {}};
   return inputs.backend->load(blob, component->contract, inputs.engine);
 }
 

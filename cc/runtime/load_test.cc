@@ -109,7 +109,7 @@ TEST_F(LoadTest, MissingLibraryFolder) {
 TEST_F(LoadTest, LibraryOfAnotherRelease) {
   install("libtrtmc_model_old.so");
   parts_.strategy = "old_decoder";
-  expect_failure("dso.abi_mismatch", 6, {"libtrtmc_model_old.so", "trtmc_abi is 77", "expected 1"});
+  expect_failure("dso.abi_mismatch", 6, {"libtrtmc_model_old.so", "trtmc_abi is 77", "expected 2"});
 }
 
 TEST_F(LoadTest, LibraryWithoutTheSymbol) {

@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Raise when a class or struct in these headers changes its layout or its virtual functions. */
-#define TRTMC_ABI_NUMBER 1u
+/* Raise when a class or struct in these headers changes its layout or its virtual functions.
+ * 2: EngineBlob has `weights`, and a bundle's header holds several targets.
+ * 1: first version; never released. */
+#define TRTMC_ABI_NUMBER 2u
 
 typedef struct TrtmcAbi {
   uint32_t struct_size;      /* sizeof(TrtmcAbi) as the DSO's compiler saw it */

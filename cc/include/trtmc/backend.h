@@ -42,6 +42,12 @@ struct EngineBlob {
   std::string name;    // section name, for messages
   std::string bundle;  // bundle id, key for per-user caches
   std::shared_ptr<const void> keepalive;
+  // External weights: the engine's weight inputs by name, as dense host tensors of the dtype and
+  // shape that the engine declares, already converted. Empty for an engine that embeds its weights.
+  // They are no part of the contract: the backend binds them itself, once per engine, read-only
+  // ("backend.missing_weight" for one that the engine needs and the map lacks). Like `bytes`, they
+  // live as long as `keepalive`; a backend that copied them to a device may let go of it.
+  TensorMap weights = {};
 };
 
 struct EngineOptions {
