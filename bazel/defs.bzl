@@ -14,6 +14,7 @@ load("//bazel/private:bundle.bzl", _bundle = "bundle", _bundles = "bundles")
 load("//bazel/private:checkpoint.bzl", _checkpoint = "checkpoint", _generated_checkpoint = "generated_checkpoint")
 load("//bazel/private:engine.bzl", _engine = "engine")
 load("//bazel/private:family.bzl", _family = "family")
+load("//bazel/private:model_dso.bzl", _model_dso = "model_dso")
 load(
     "//bazel/private:providers.bzl",
     _BundleInfo = "BundleInfo",
@@ -31,6 +32,7 @@ checkpoint = _checkpoint
 engine = _engine
 family = _family
 generated_checkpoint = _generated_checkpoint
+model_dso = _model_dso
 runtime_root = _runtime_root
 
 BundleInfo = _BundleInfo

@@ -74,3 +74,22 @@ def trtmc_cc_test(name, srcs, tier, deps = [], data = [], **kwargs):
         deps = deps + [dep for dep in own if dep not in deps],
         **tier_attrs(name, tier, kwargs)
     )
+
+def decoder_plugin_test(name, family, plugin):
+    """What every decoder family's plugin must do: one strategy, right tokens over a table backend, bad bundles named.
+
+    Args:
+      name: target name.
+      family: the family's name; its strategy is FAMILY_decoder_kv_cache.
+      plugin: the plugin library of its model_dso.
+    """
+    trtmc_cc_test(
+        name = name,
+        srcs = ["//cc/testing:decoder_plugin_test.cc"],
+        local_defines = [
+            'TRTMC_FAMILY=\\"{}\\"'.format(family),
+            'TRTMC_STRATEGY=\\"{}_decoder_kv_cache\\"'.format(family),
+        ],
+        tier = "null",
+        deps = [plugin, "//cc/testing"],
+    )

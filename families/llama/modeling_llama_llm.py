@@ -1,67 +1,18 @@
-"""The Llama decoder, module for module as in Transformers: parameter paths are the checkpoint's tensor names."""
+"""The Llama decoder: what one of its layers is. Parameter paths are the checkpoint's tensor names."""
 
 from __future__ import annotations
 
 from families.llama.configuration import LlamaConfig
-from trtmc.core.contract import Limits, StateLink, TensorSpec
+from trtmc.core.contract import Limits
 from trtmc.core.dtype import DType
-from trtmc.nn import AttentionConfig, DecoderLayer, DecoderStep, Embedding, GatedMLP, Linear, RMSNorm, RotaryEmbedding
-from trtmc.nn.decoder import cache_outputs, decoder_inputs, decoder_state, layer_cache
-from trtmc.ops import Module, ModuleList, NetworkModule, Tensor
-from trtmc.ops import functional as F
+from trtmc.nn import AttentionConfig, CausalLM, DecoderLayer, GatedMLP
 
 
-class LlamaModel(Module):
-    """Embedding, decoder layers and the final norm."""
-
-    def __init__(self, config: LlamaConfig) -> None:
-        self.embed_tokens = Embedding(config.vocab_size, config.hidden_size)
-        self.layers = ModuleList([_layer(config) for _ in range(config.num_layers)])
-        self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
-
-    def forward(
-        self, input_ids: Tensor, logit_rows: Tensor, step: DecoderStep, caches: dict[str, Tensor]
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Normed hidden states of the wanted rows only, [rows, hidden], and the updated caches."""
-        x = self.embed_tokens(input_ids)
-        updated = []
-        for index in range(len(self.layers)):
-            x, cache = self.layers.run(index, x, step, layer_cache(caches, index))
-            updated.append(cache)
-        return self.norm(F.gather_rows(F.flatten(x), logit_rows)), cache_outputs(updated)
-
-
-class LlamaForCausalLM(NetworkModule):
+class LlamaForCausalLM(CausalLM):
     """Ids and caches in, logits of the wanted rows and caches out."""
 
     def __init__(self, config: LlamaConfig, limits: Limits, dtype: DType) -> None:
-        self.config, self.limits, self.dtype = config, limits, dtype
-        self.model = LlamaModel(config)
-        self.lm_head = Linear(config.hidden_size, config.vocab_size)
-        if config.tied:
-            self.lm_head.weight = self.model.embed_tokens.weight
-        self.rotary = RotaryEmbedding(config.rope, config.head_dim, limits.max_sequence, dtype)
-
-    def input_tensors(self) -> list[TensorSpec]:
-        return decoder_inputs(
-            self.config.num_layers, self.config.num_kv_heads, self.config.head_dim, self.limits, self.dtype
-        )
-
-    def state_links(self) -> list[StateLink]:
-        return decoder_state(self.config.num_layers)
-
-    def forward(
-        self,
-        input_ids: Tensor,
-        position_ids: Tensor,
-        write_indices: Tensor,
-        kv_lengths: Tensor,
-        logit_rows: Tensor,
-        **caches: Tensor,
-    ) -> dict[str, Tensor]:
-        step = DecoderStep(self.rotary.at(position_ids), write_indices, kv_lengths)
-        hidden, updated = self.model(input_ids, logit_rows, step, caches)
-        return {"logits": F.cast(self.lm_head(hidden), DType.F32), **updated}
+        super().__init__(config, [_layer(config) for _ in range(config.num_layers)], limits, dtype)
 
 
 def _layer(config: LlamaConfig) -> DecoderLayer:

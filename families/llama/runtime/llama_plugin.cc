@@ -1,26 +1,16 @@
-// libtrtmc_model_llama.so: the runtime strategy llama_decoder_kv_cache.
+// libtrtmc_model_llama.so: the runtime strategy llama_decoder_kv_cache. Llama keeps a layered KV cache and
+// nothing else, so all of it is cc/decoder's.
 
-#include <memory>
-#include <string_view>
-#include <utility>
-
-#include "cc/decoder/causal_pipeline.h"
-#include "families/llama/runtime/llama_inference_state.h"
+#include "cc/decoder/layered_decoder.h"
 #include "trtmc/export.h"
 
 namespace trtmc::llama {
 
 inline constexpr char kStrategy[] = "llama_decoder_kv_cache";
 
-class LlamaPlugin final : public IPipelinePlugin {
+class LlamaPlugin final : public LayeredDecoderPlugin {
  public:
-  std::string_view runtime_strategy() const override { return kStrategy; }
-
-  Result<std::unique_ptr<IPipeline>> create(const PipelineInputs& inputs) const override {
-    TRTMC_ASSIGN_OR_RETURN(std::unique_ptr<InferenceState> state,
-                           LlamaInferenceState::create(inputs));
-    return CausalPipeline::create(inputs, std::move(state));
-  }
+  LlamaPlugin() : LayeredDecoderPlugin(kStrategy) {}
 };
 
 }  // namespace trtmc::llama

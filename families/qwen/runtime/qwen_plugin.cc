@@ -1,26 +1,16 @@
-// libtrtmc_model_qwen.so: the runtime strategy qwen_decoder_kv_cache.
+// libtrtmc_model_qwen.so: the runtime strategy qwen_decoder_kv_cache. Qwen keeps a layered KV cache and
+// nothing else, so all of it is cc/decoder's.
 
-#include <memory>
-#include <string_view>
-#include <utility>
-
-#include "cc/decoder/causal_pipeline.h"
-#include "families/qwen/runtime/qwen_inference_state.h"
+#include "cc/decoder/layered_decoder.h"
 #include "trtmc/export.h"
 
 namespace trtmc::qwen {
 
 inline constexpr char kStrategy[] = "qwen_decoder_kv_cache";
 
-class QwenPlugin final : public IPipelinePlugin {
+class QwenPlugin final : public LayeredDecoderPlugin {
  public:
-  std::string_view runtime_strategy() const override { return kStrategy; }
-
-  Result<std::unique_ptr<IPipeline>> create(const PipelineInputs& inputs) const override {
-    TRTMC_ASSIGN_OR_RETURN(std::unique_ptr<InferenceState> state,
-                           QwenInferenceState::create(inputs));
-    return CausalPipeline::create(inputs, std::move(state));
-  }
+  QwenPlugin() : LayeredDecoderPlugin(kStrategy) {}
 };
 
 }  // namespace trtmc::qwen

@@ -2,6 +2,7 @@
 
 from trtmc.nn.attention import Attention, AttentionConfig, KvCache
 from trtmc.nn.basic import Embedding, Linear, RMSNorm
+from trtmc.nn.causal_lm import CausalLM, CausalLMConfig, load_causal_lm
 from trtmc.nn.decoder import MAX_LAYERS, DecoderLayer, DecoderStep, decoder_inputs, decoder_state
 from trtmc.nn.mlp import GatedMLP
 from trtmc.nn.rope_config import RopeConfig, read_rope_config
@@ -11,6 +12,8 @@ __all__ = [
     "MAX_LAYERS",
     "Attention",
     "AttentionConfig",
+    "CausalLM",
+    "CausalLMConfig",
     "DecoderLayer",
     "DecoderStep",
     "Embedding",
@@ -22,5 +25,6 @@ __all__ = [
     "RotaryEmbedding",
     "decoder_inputs",
     "decoder_state",
+    "load_causal_lm",
     "read_rope_config",
 ]

@@ -1,4 +1,5 @@
-// The Qwen model DSO's entry, over the table backend and a bundle in memory.
+// What every decoder family's model DSO must do, over the table backend and a bundle in memory.
+// TRTMC_FAMILY and TRTMC_STRATEGY come from the macro decoder_plugin_test.
 #include <gtest/gtest.h>
 
 #include "cc/testing/memory_bundle.h"
@@ -28,16 +29,16 @@ std::unique_ptr<IPipelinePlugin> plugin() {
   return std::unique_ptr<IPipelinePlugin>(made);
 }
 
-TEST(QwenPlugin, ServesItsOneStrategy) {
+TEST(DecoderPlugin, ServesItsOneStrategy) {
   EXPECT_TRUE(check_abi(trtmc_model_v1()->abi).is_ok());
-  EXPECT_STREQ(trtmc_model_v1()->family, "qwen");
-  EXPECT_STREQ(trtmc_model_v1()->runtime_strategy, "qwen_decoder_kv_cache");
-  EXPECT_EQ(plugin()->runtime_strategy(), "qwen_decoder_kv_cache");
+  EXPECT_STREQ(trtmc_model_v1()->family, TRTMC_FAMILY);
+  EXPECT_STREQ(trtmc_model_v1()->runtime_strategy, TRTMC_STRATEGY);
+  EXPECT_EQ(plugin()->runtime_strategy(), TRTMC_STRATEGY);
 }
 
-TEST(QwenPlugin, GeneratesAndGivesLogits) {
+TEST(DecoderPlugin, GeneratesAndGivesLogits) {
   const auto bundle = MemoryBundle::of(TableModel::path(26, {0, 1, 2, 3, 4, 5}),
-                                       {.max_sequence = 32}, "qwen_decoder_kv_cache");
+                                       {.max_sequence = 32}, TRTMC_STRATEGY);
   auto pipeline = std::move(plugin()->create(inputs_of(bundle))).value();
   TextGeneration* llm = pipeline->text_generation();
   ASSERT_NE(llm, nullptr);
@@ -51,9 +52,9 @@ TEST(QwenPlugin, GeneratesAndGivesLogits) {
   EXPECT_GT(pipeline->memory().per_session, 0u);
 }
 
-TEST(QwenPlugin, BadBundlesAreNamed) {
+TEST(DecoderPlugin, BadBundlesAreNamed) {
   const auto make = [&](auto edit) {
-    auto bundle = MemoryBundle::of(TableModel::path(26, {0, 1}), {}, "qwen_decoder_kv_cache");
+    auto bundle = MemoryBundle::of(TableModel::path(26, {0, 1}), {}, TRTMC_STRATEGY);
     edit(bundle->edit());
     return plugin()->create(inputs_of(bundle)).status();
   };
