@@ -16,12 +16,12 @@ COMPILERS = {
     "tensorrt": struct(
         version = "11.4.0.106",
         needs_gpu = True,
-        missing = "there is no TensorRT 11 compiler in this build yet (it needs the TensorRT builder library and a GPU of the target)",
+        missing = "this build has no TensorRT 11 builder library (its package is not to be had here), and building needs a GPU of the target",
     ),
     "tensorrt_rtx": struct(
         version = WHEELS["tensorrt-rtx-cu13-libs"]["version"],
         needs_gpu = False,
-        missing = "there is no TensorRT-RTX compiler in this build yet (networks are built, engines for GPUs are not)",
+        missing = "",
     ),
 }
 

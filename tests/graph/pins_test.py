@@ -35,8 +35,8 @@ def test_a_wheel_with_another_hash_stops_the_build(tree: Checkout, tmp_path: Pat
 
 
 def test_a_target_without_a_compiler_says_so(tree: Checkout) -> None:
-    result = tree.bazel("build", "--nobuild", "--config=sm_89", "//families/qwen:bundle")
-    sentence = "target sm_89 cannot be built: there is no TensorRT-RTX compiler in this build yet"
+    result = tree.bazel("build", "--nobuild", "--config=sm_90", "//families/qwen:bundle")
+    sentence = "target sm_90 cannot be built: this build has no TensorRT 11 builder library"
     assert result.code != 0 and sentence in result.text
 
 

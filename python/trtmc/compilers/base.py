@@ -27,6 +27,10 @@ class NetworkSource(Protocol):
         """The INetworkDefinition."""
 
     @property
+    def builder(self) -> Any:
+        """The TensorRT builder that made the network; its logger keeps what TensorRT complained about."""
+
+    @property
     def contract(self) -> Contract:
         """Named tensors, state, profiles and limits as the network declares them."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 from trtmc.compilers.base import Compiler
+from trtmc.core import tensorrt_package
 from trtmc.core.errors import MissingComponent, UsageError
 
 _PLACES = {
@@ -20,9 +21,10 @@ def compiler_names() -> tuple[str, ...]:
 
 
 def find_compiler(name: str) -> Compiler:
-    """The compiler of that name."""
+    """The compiler of that name; networks for it are defined with its own TensorRT package from then on."""
     if name not in _PLACES:
         raise UsageError("compiler.unknown", f"there is no compiler '{name}'; known are {', '.join(compiler_names())}")
+    tensorrt_package.choose(name)
     module, attribute = _PLACES[name]
     try:
         return getattr(importlib.import_module(module), attribute)()

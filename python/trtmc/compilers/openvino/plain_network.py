@@ -23,6 +23,7 @@ class PlainNetwork:
 
     network: Any
     keepalive: Any = None
+    builder: Any = None
     report: Report = field(default_factory=Report)
 
     @property

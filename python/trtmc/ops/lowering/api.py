@@ -1,20 +1,24 @@
 """The TensorRT Python package and the mapping between its types and ours.
 
-TensorRT-RTX and enterprise TensorRT share the INetworkDefinition API; this is the only module that names a package.
+TensorRT-RTX and enterprise TensorRT share the INetworkDefinition API; `trtmc.core.tensorrt_package` says which
+one it is.
 """
 
 from __future__ import annotations
 
+import importlib
+
+from trtmc.core import tensorrt_package
 from trtmc.core.dtype import DType
 from trtmc.core.errors import MissingComponent
 
+_PACKAGE = tensorrt_package.take()
 try:
-    import tensorrt_rtx as trt
+    trt = importlib.import_module(_PACKAGE)
 except ImportError as error:  # pragma: no cover - exercised by hand, the test environment always has it
     raise MissingComponent(
         "builder.tensorrt_missing",
-        f"package 'tensorrt-rtx' cannot be imported ({error}); install it: networks are defined through it, no "
-        "GPU is needed",
+        f"package '{_PACKAGE.replace('_', '-')}' cannot be imported ({error}); install it, it defines the networks",
     ) from error
 
 TO_TRT = {

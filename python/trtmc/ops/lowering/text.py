@@ -9,6 +9,7 @@ Constants show type, shape and a hash of their bytes. One layer a line:
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -21,6 +22,12 @@ _Details = Callable[[Any], dict[str, Any]]
 def network_text(network: Any, *, hashes: bool = True) -> str:
     """The text of a network; without `hashes` constants show no content, so that weights do not matter."""
     return "\n".join(_lines(network, hashes)) + "\n"
+
+
+def layer_counts(network: Any) -> dict[str, int]:
+    """How many layers of each kind a network has, by name of the kind."""
+    kinds = Counter(network.get_layer(index).type.name for index in range(network.num_layers))
+    return dict(sorted(kinds.items()))
 
 
 def _lines(network: Any, hashes: bool) -> Iterator[str]:

@@ -1,0 +1,67 @@
+"""Plans for every target that this machine can build for, and what the compiler says when TensorRT refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trtmc.compilers import CompileOptions, find_compiler
+from trtmc.compilers.tensorrt.failure import mentioned_layers
+from trtmc.core.build import NetworkBuild, build_network
+from trtmc.core.errors import MissingComponent, TrtmcError
+from trtmc.core.target import named_target, named_targets
+from trtmc.testing import tiny_llama, tiny_qwen3
+
+RTX = sorted(name for name, target in named_targets().items() if target.compiler == "tensorrt_rtx")
+
+
+def small(folder: Path, precision: str = "fp16", make=tiny_llama) -> NetworkBuild:
+    model = make(hidden_size=64, num_hidden_layers=1).write(folder / "model")
+    return build_network(model, precision=precision, max_sequence=64)
+
+
+@pytest.mark.parametrize("target", RTX)
+def test_a_plan_for_every_target(tmp_path: Path, target: str) -> None:
+    build = small(tmp_path)
+    engine = find_compiler("tensorrt_rtx").compile(build, CompileOptions(named_target(target)))
+    data = b"".join(engine.chunks())
+    assert len(data) == engine.length == build.report.facts["engine_bytes"] > 100_000
+    assert engine.contract.inputs == build.contract.inputs and engine.contract.outputs == build.contract.outputs
+    assert [p.name for p in engine.contract.profiles] == ["context", "generation"]
+    assert engine.contract.report["network_layers"]["KV_CACHE_UPDATE"] == 2
+    assert [p.name for p in build.report.phases][-2:] == ["configure", "compile"]
+
+
+def test_qwen_in_bfloat16(tmp_path: Path) -> None:
+    build = small(tmp_path, "bf16", tiny_qwen3)
+    assert find_compiler("tensorrt_rtx").compile(build, CompileOptions(named_target("sm_80"))).length > 100_000
+
+
+def test_tensorrt_s_own_words_and_the_layer(tmp_path: Path) -> None:
+    build = small(tmp_path, "fp32")
+    with pytest.raises(TrtmcError) as caught:
+        find_compiler("tensorrt_rtx").compile(build, CompileOptions(named_target("sm_75")))
+    assert caught.value.code == "compiler.tensorrt_refused"
+    assert "for sm_75 at layer 'model.layers.0.self_attn." in caught.value.message
+    assert "FP32 GEMM is not supported" in caught.value.message
+
+
+def test_names_inside_names() -> None:
+    class Layer:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+    class Network:
+        layers = ("a/matmul", "layers.1/a/matmul", "b")
+        num_layers = 3
+
+        def get_layer(self, index: int) -> Layer:
+            return Layer(self.layers[index])
+
+    assert mentioned_layers(Network(), "operation 'layers.1/a/matmul' fails") == ["layers.1/a/matmul"]
+
+
+def test_enterprise_tensorrt_without_its_package() -> None:
+    with pytest.raises(MissingComponent, match="needs the Python package 'tensorrt'"):
+        find_compiler("tensorrt")

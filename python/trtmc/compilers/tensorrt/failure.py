@@ -1,0 +1,45 @@
+"""What TensorRT said when it would not build a network, as one error with the layers that it names.
+
+TensorRT reports through the builder's logger; only what was logged since `BuildLog` was made counts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trtmc.core.errors import Unsupported
+from trtmc.core.target import TargetInfo
+
+
+class BuildLog:
+    """The builder's messages from now on."""
+
+    def __init__(self, builder: Any) -> None:
+        self._messages: list[str] = getattr(builder.logger, "messages", [])
+        self._start = len(self._messages)
+
+    @property
+    def messages(self) -> list[str]:
+        """Errors that TensorRT logged, in order, each once."""
+        return list(dict.fromkeys(message.strip() for message in self._messages[self._start :]))
+
+    def failure(self, network: Any, target: TargetInfo) -> Unsupported:
+        """The error to raise when a build gave nothing."""
+        said = "; ".join(self.messages) or "it gave no reason"
+        names = mentioned_layers(network, said)
+        where = f" at layer {', '.join(repr(name) for name in names)}" if names else ""
+        return Unsupported(
+            "compiler.tensorrt_refused",
+            f"{target.compiler} {target.compiler_version} cannot compile this network for {target.name}{where}; "
+            f"TensorRT says: {said}",
+        )
+
+
+def mentioned_layers(network: Any, text: str) -> list[str]:
+    """Names of the network's layers that stand in TensorRT's words; longest first, no name inside another."""
+    names = sorted((network.get_layer(i).name for i in range(network.num_layers)), key=len, reverse=True)
+    found: list[str] = []
+    for name in names:
+        if name in text and not any(name in longer for longer in found):
+            found.append(name)
+    return found
