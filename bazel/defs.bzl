@@ -12,6 +12,13 @@ The target is the platform: `--config=cpu_x86_64` (default), `--config=sm_89` â€
 
 load("//bazel/private:bundle.bzl", _bundle = "bundle", _bundles = "bundles")
 load("//bazel/private:checkpoint.bzl", _checkpoint = "checkpoint", _generated_checkpoint = "generated_checkpoint")
+load(
+    "//bazel/private:cuda_library.bzl",
+    _CudaInfo = "CudaInfo",
+    _CudaToolchainInfo = "CudaToolchainInfo",
+    _cuda_library = "cuda_library",
+    _cuda_toolchain = "cuda_toolchain",
+)
 load("//bazel/private:engine.bzl", _engine = "engine")
 load("//bazel/private:family.bzl", _family = "family")
 load("//bazel/private:model_dso.bzl", _model_dso = "model_dso")
@@ -29,6 +36,8 @@ load("//bazel/private:runtime_root.bzl", _RuntimeRootInfo = "RuntimeRootInfo", _
 bundle = _bundle
 bundles = _bundles
 checkpoint = _checkpoint
+cuda_library = _cuda_library
+cuda_toolchain = _cuda_toolchain
 engine = _engine
 family = _family
 generated_checkpoint = _generated_checkpoint
@@ -37,6 +46,8 @@ runtime_root = _runtime_root
 
 BundleInfo = _BundleInfo
 CheckpointInfo = _CheckpointInfo
+CudaInfo = _CudaInfo
+CudaToolchainInfo = _CudaToolchainInfo
 EngineCompilerInfo = _EngineCompilerInfo
 EngineInfo = _EngineInfo
 FamilyInfo = _FamilyInfo

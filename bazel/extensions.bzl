@@ -19,7 +19,7 @@ def _pinned_impl(_mctx):
 
 pinned = module_extension(
     implementation = _pinned_impl,
-    doc = "@pypi and @debs: third-party files pinned in //third_party.",
+    doc = "@pypi, @debs and @cuda: third-party files pinned in //third_party.",
 )
 
 _LOCAL = tag_class(

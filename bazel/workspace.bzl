@@ -30,7 +30,7 @@ def host():
     host_python(name = "host_python")
 
 def pinned():
-    """@pypi and @debs."""
+    """@pypi, @debs and @cuda."""
     pinned_repositories()
 
 hub_checkpoint = _hub_checkpoint

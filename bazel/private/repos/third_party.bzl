@@ -3,6 +3,7 @@
 load("//third_party:debs.lock.bzl", "DEBS")
 load("//third_party:sdists.lock.bzl", "SDISTS")
 load("//third_party:wheels.lock.bzl", "WHEELS")
+load(":cuda.bzl", "cuda_toolkit")
 load(":pinned.bzl", "deb_group", "hub", "sdist", "wheel")
 
 # Wheels that are more than a Python library: text to append to their BUILD files.
@@ -21,10 +22,23 @@ _EXCLUDE = {
     ],
 }
 
+# Wheels that make up @cuda instead of being Python libraries.
+_CUDA = ["nvidia-cuda-cccl", "nvidia-cuda-crt", "nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-nvvm"]
+
+# What nvcc 13.0 compiles for.
+_CUDA_ARCHITECTURES = ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_103", "sm_110", "sm_120", "sm_120a", "sm_121"]
+
 def pinned_repositories():
-    """Declares a repository for every pin, and the hubs @pypi and @debs."""
+    """Declares a repository for every pin, @cuda, and the hubs @pypi and @debs."""
+    cuda_toolkit(
+        name = "cuda",
+        architectures = _CUDA_ARCHITECTURES,
+        wheels = json.encode({name: WHEELS[name] for name in _CUDA}),
+    )
     pypi = {}
     for name, pin in WHEELS.items():
+        if name in _CUDA:
+            continue
         repository = "wheel_" + name.replace("-", "_")
         wheel(
             name = repository,
