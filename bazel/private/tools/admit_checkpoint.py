@@ -8,19 +8,14 @@ It knows no family: what a family refuses, it refuses when an engine is built.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from bazel.private.tools.admission import run
 from trtmc.checkpoints.gguf import convert_gguf
-from trtmc.checkpoints.ingest import admit
-from trtmc.core.admission import checkpoint_files
-from trtmc.core.checkpoint import Checkpoint
-from trtmc.core.errors import TrtmcError
 
 
 def gather(manifest: dict[str, Any], scratch: Path) -> Path:
@@ -41,24 +36,5 @@ def gather(manifest: dict[str, Any], scratch: Path) -> Path:
     return scratch
 
 
-def main(manifest_path: str, out: str) -> int:
-    """Reads the manifest, writes the folder."""
-    manifest = json.loads(Path(manifest_path).read_text("utf-8"))
-    try:
-        with tempfile.TemporaryDirectory(dir=Path(out).parent, prefix=".gathered.") as scratch:
-            opened = Checkpoint(gather(manifest, Path(scratch)))
-            admit(
-                opened,
-                checkpoint_files(opened),
-                Path(out),
-                manifest["source"],
-                manifest["revision"],
-            )
-    except TrtmcError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(run(gather, *sys.argv[1:]))

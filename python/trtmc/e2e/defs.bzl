@@ -1,13 +1,8 @@
-"""family_conformance_test: the one line by which a family's manifest becomes a test of the whole product.
+"""family_manifests: the one line by which a family's manifests become tests of the whole product.
 
-    load("//python/trtmc/e2e:defs.bzl", "family_conformance_test")
+    load("//python/trtmc/e2e:defs.bzl", "family_manifests")
 
-    family_conformance_test(
-        name = "tiny_llama_biases",
-        family = "//families/llama",
-        manifest = "tiny_llama_biases.toml",
-        golden = "goldens/tiny_llama_biases.json",
-    )
+    family_manifests(family = "//families/llama", checkpoints = {"smollm2_135m_instruct": "@smollm2//:checkpoint"})
 """
 
 load("//bazel/testing:defs.bzl", "trtmc_py_test")
@@ -49,3 +44,29 @@ def family_conformance_test(name, family, manifest, golden, checkpoint = None, r
         deps = deps,
         **kwargs
     )
+
+def family_manifests(family, checkpoints = {}):
+    """Every `*.toml` of the package, with `goldens/*.json` beside it, as a conformance test of its name.
+
+    Derived target: `:manifests`, all of those files, for tests that look at the manifests of all families.
+
+    Args:
+      family: the family under test.
+      checkpoints: manifest name -> checkpoint target, for manifests whose checkpoint is not generated; their tests are large.
+    """
+    files = native.glob(["*.toml", "goldens/*.json"])
+    native.exports_files(files, visibility = ["//visibility:public"])
+    native.filegroup(name = "manifests", srcs = files, visibility = ["//visibility:public"])
+    names = [path.removesuffix(".toml") for path in native.glob(["*.toml"])]
+    for name in checkpoints:
+        if name not in names:
+            fail("family_manifests: there is no manifest {}.toml; there are {}".format(name, ", ".join(names)))
+    for name in names:
+        family_conformance_test(
+            name = name,
+            size = "large" if name in checkpoints else None,
+            checkpoint = checkpoints.get(name),
+            family = family,
+            golden = "goldens/{}.json".format(name),
+            manifest = name + ".toml",
+        )
