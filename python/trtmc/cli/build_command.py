@@ -53,7 +53,9 @@ def build(
     console = Console(quiet=quiet, as_json=as_json)
     for path in filter(None, (output, out_report)):
         check_folder(path)
-    compile_options = CompileOptions(_target(target, target_info), shared.key_values(options, "--option"))
+    compile_options = CompileOptions(
+        _target(target, target_info), shared.key_values(options, "--option"), output.parent
+    )
     find_compiler(compile_options.target.compiler).chosen(compile_options)  # a wrong option is refused before any work
     opened = Checkpoint(checkpoint)
     owner = resolve_family(opened, family)

@@ -45,7 +45,7 @@ def engine(
     for path in filter(None, (out_engine, out_contract, out_report)):
         check_folder(path)
     target = TargetInfo.read(target_info)
-    compile_options = CompileOptions(target, shared.key_values(options, "--option"))
+    compile_options = CompileOptions(target, shared.key_values(options, "--option"), out_engine.parent)
     find_compiler(target.compiler).chosen(compile_options)  # a wrong option is refused before any work
     build = build_network(
         checkpoint,

@@ -25,7 +25,12 @@ ENGINE_TYPE = "application/octet-stream"
 JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain"
 
-_OPTION_FACTS = ("precision", "kernels", "compute")  # what a contract's report says about choices made at build time
+_OPTION_FACTS = (
+    "precision",
+    "kernels",
+    "compute",
+    "profiles",
+)  # what a contract's report says about choices made at build time
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,17 @@ class NetworkSource(Protocol):
     def report(self) -> Report:
         """Phases and facts so far; compiling adds to it."""
 
+    def release(self) -> None:
+        """Gives back the memory of mapped weights; they stay valid and page in again when they are read."""
+
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """The target and the compiler's own options, as text (`--option name=value`)."""
+    """The target, the compiler's own options as text (`--option name=value`), and a folder for temporary files."""
 
     target: TargetInfo
     values: Mapping[str, str] = field(default_factory=dict)
+    scratch: Path | None = None
 
 
 @dataclass(frozen=True)

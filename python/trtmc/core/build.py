@@ -40,6 +40,7 @@ class NetworkBuild:
     lowered: LoweredNetwork
     contract: Contract
     report: Report
+    release: Callable[[], None]  # drops the pages of mapped weights; they page in again when read
 
     @property
     def network(self) -> Any:
@@ -127,4 +128,4 @@ def build_network(
         limits,
         {"precision": Precision.of(dtype).value},
     )
-    return NetworkBuild(owner, component, config, dtype, limits, lowered, contract, report)
+    return NetworkBuild(owner, component, config, dtype, limits, lowered, contract, report, opened.weights.release_all)

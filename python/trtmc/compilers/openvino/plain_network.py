@@ -26,6 +26,9 @@ class PlainNetwork:
     builder: Any = None
     report: Report = field(default_factory=Report)
 
+    def release(self) -> None:
+        """Nothing is mapped."""
+
     @property
     def contract(self) -> Contract:
         """Tensors in the network's order; every cache update makes a state pair."""

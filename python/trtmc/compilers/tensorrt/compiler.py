@@ -1,19 +1,20 @@
 """Compiles a finished network with TensorRT: for one compute capability, or for all that the portable target names.
 
 TensorRT-RTX needs no GPU and no driver for this. Enterprise TensorRT times kernels, so it must run on a GPU of the
-target; the code is the same. The network's inputs and outputs are the engine's: the contract is checked, not changed.
+target; the code is the same. The network's inputs and outputs are the engine's, so the contract changes in its profiles
+alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from trtmc.compilers.base import CompileOptions, Compiler, NetworkSource
-from trtmc.compilers.tensorrt.configuration import builder_config
+from trtmc.compilers.base import CompileOptions, Compiler, NetworkSource, OptionSpec
+from trtmc.compilers.tensorrt.configuration import set_target
 from trtmc.compilers.tensorrt.failure import BuildLog
-from trtmc.compilers.tensorrt.plan import PlanEngine
-from trtmc.core.contract import Contract
+from trtmc.compilers.tensorrt.memory import lean_memory
+from trtmc.compilers.tensorrt.plan import PlanEngine, PlanFile
+from trtmc.compilers.tensorrt.profiles import ProfileMode, add_profile, engine_profiles
 from trtmc.ops.lowering.text import layer_counts
 from trtmc.ops.lowering.verify import verify
 
@@ -21,21 +22,33 @@ from trtmc.ops.lowering.verify import verify
 class _TensorRt(Compiler):
     """Both compilers; they differ by the package behind `trtmc.ops.lowering.api`."""
 
+    options = (
+        OptionSpec(
+            "profiles",
+            tuple(mode.value for mode in ProfileMode),
+            "shared: one profile a use, weights stored once; exact: the uses as declared; single: one for all",
+        ),
+    )
+
     def compile(self, source: NetworkSource, options: CompileOptions) -> PlanEngine:
-        self.chosen(options)
-        network, contract, report = source.network, source.contract, source.report
+        chosen = self.chosen(options)
+        network, builder, contract, report = source.network, source.builder, source.contract, source.report
         with report.phase("configure"):
             verify(network, contract.inputs, contract.outputs, contract.state)
-            layers = layer_counts(network)
-            log = BuildLog(source.builder)
-            config = builder_config(source.builder, contract, options.target)
-        with report.phase("compile"):
-            plan = source.builder.build_serialized_network(network, config)
-        if plan is None:
+            contract = replace(contract, profiles=engine_profiles(contract.profiles, ProfileMode(chosen["profiles"])))
+            config = builder.create_builder_config()
+            set_target(config, options.target)
+            for profile in contract.profiles:
+                add_profile(builder, config, contract.inputs, profile)
+        log, plan = BuildLog(builder), PlanFile(options.scratch)
+        with report.phase("compile"), lean_memory(source.release):
+            built = plan.build(builder, network, config)
+        if not built:
             raise log.failure(network, options.target)
-        facts = {"compiler": self.name, "network_layers": layers}
-        report.facts.update(facts, engine_bytes=plan.nbytes)
-        return PlanEngine(_with_facts(contract, facts), report, plan)
+        facts = {"compiler": self.name, **chosen, "network_layers": layer_counts(network)}
+        engine = PlanEngine(replace(contract, report={**contract.report, **facts}), report, plan)
+        report.facts.update(facts, engine_bytes=engine.length)
+        return engine
 
 
 class TensorRtRtxCompiler(_TensorRt):
@@ -48,7 +61,3 @@ class TensorRtCompiler(_TensorRt):
     """Engines of enterprise TensorRT, built on the GPU that runs them."""
 
     name = "tensorrt"
-
-
-def _with_facts(contract: Contract, facts: dict[str, Any]) -> Contract:
-    return replace(contract, report={**contract.report, **facts})

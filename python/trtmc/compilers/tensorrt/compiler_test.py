@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
 from trtmc.compilers import CompileOptions, find_compiler
+from trtmc.compilers.tensorrt import plan
 from trtmc.compilers.tensorrt.failure import mentioned_layers
+from trtmc.compilers.tensorrt.profiles import ProfileMode, engine_profiles
 from trtmc.core.build import NetworkBuild, build_network
-from trtmc.core.errors import MissingComponent, TrtmcError
+from trtmc.core.contract import Limits
+from trtmc.core.errors import MissingComponent, ResourceError, TrtmcError
+from trtmc.core.profiles import decoder_profiles
 from trtmc.core.target import named_target, named_targets
 from trtmc.testing import tiny_llama, tiny_qwen3
 
@@ -19,6 +24,10 @@ RTX = sorted(name for name, target in named_targets().items() if target.compiler
 def small(folder: Path, precision: str = "fp16", make=tiny_llama) -> NetworkBuild:
     model = make(hidden_size=64, num_hidden_layers=1).write(folder / "model")
     return build_network(model, precision=precision, max_sequence=64)
+
+
+def options(target: str, scratch: Path | None = None, **values: str) -> CompileOptions:
+    return CompileOptions(named_target(target), values, scratch)
 
 
 @pytest.mark.parametrize("target", RTX)
@@ -45,6 +54,54 @@ def test_tensorrt_s_own_words_and_the_layer(tmp_path: Path) -> None:
     assert caught.value.code == "compiler.tensorrt_refused"
     assert "for sm_75 at layer 'model.layers.0.self_attn." in caught.value.message
     assert "FP32 GEMM is not supported" in caught.value.message
+
+
+def test_weights_stand_in_the_plan_once(tmp_path: Path) -> None:
+    model = tiny_llama(hidden_size=512, intermediate_size=1408, num_attention_heads=8).write(tmp_path / "m", "F16")
+
+    def extra(profiles: str) -> float:
+        build = build_network(model, max_sequence=64)
+        engine = find_compiler("tensorrt_rtx").compile(build, options("sm_89", profiles=profiles))
+        return engine.length / build.report.facts["constant_bytes"] - 1
+
+    found = {mode: extra(mode) for mode in ("shared", "exact", "single")}
+    print(found)
+    assert found["single"] < found["shared"] < found["exact"]
+    assert found["exact"] - found["shared"] > 0.5, "two thirds of a decoder layer's weights were there twice"
+
+
+def test_profiles_of_an_engine() -> None:
+    declared = decoder_profiles(Limits(1, 64))
+    shared = engine_profiles(declared, ProfileMode.SHARED)
+    assert shared[0] == declared[0]
+    assert {k: v.to_json() for k, v in shared[1].dims.items()} == {
+        "batch": [1, 1, 1],
+        "sequence": [1, 1, 2],
+        "rows": [1, 1, 2],
+    }
+    assert engine_profiles(declared, ProfileMode.EXACT) == declared
+    (single,) = engine_profiles(declared, ProfileMode.SINGLE)
+    assert single == declared[0]
+    batched = decoder_profiles(Limits(4, 64))
+    assert engine_profiles(batched, ProfileMode.SHARED) == batched, "a dynamic batch keeps one copy anyhow"
+
+
+def test_a_plan_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    build = small(tmp_path)
+    monkeypatch.setattr(plan, "write_all", full)
+    with pytest.raises(ResourceError, match=r"can't write the plan \(No space left on device\); free space"):
+        find_compiler("tensorrt_rtx").compile(build, options("sm_89", scratch=tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_unknown_option() -> None:
+    with pytest.raises(
+        TrtmcError, match="option 'profiles' of compiler 'tensorrt_rtx' is one of shared, exact, single"
+    ):
+        find_compiler("tensorrt_rtx").chosen(options("sm_89", profiles="three"))
 
 
 def test_names_inside_names() -> None:

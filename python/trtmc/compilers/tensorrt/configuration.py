@@ -1,27 +1,12 @@
-"""The builder's configuration: which GPUs an engine is for, and one optimization profile for each use of the network.
-
-Knows nothing about networks but their declared inputs and profiles.
-"""
+"""The builder's configuration: which GPUs an engine is for. Knows nothing about networks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from trtmc.core.contract import Contract, Profile, TensorSpec
-from trtmc.core.errors import InternalError, Unsupported
-from trtmc.core.profiles import profile_shapes
+from trtmc.core.errors import Unsupported
 from trtmc.core.target import TargetInfo
 from trtmc.ops.lowering.api import trt
-
-
-def builder_config(builder: Any, contract: Contract, target: TargetInfo) -> Any:
-    """An IBuilderConfig for `target` with the contract's profiles, in the contract's order."""
-    config = builder.create_builder_config()
-    set_target(config, target)
-    for profile in contract.profiles:
-        add_profile(builder, config, contract.inputs, profile)
-    return config
 
 
 def set_target(config: Any, target: TargetInfo) -> None:
@@ -41,12 +26,3 @@ def set_target(config: Any, target: TargetInfo) -> None:
         )
     config.num_compute_capabilities = 1
     config.set_compute_capability(known[name], 0)
-
-
-def add_profile(builder: Any, config: Any, inputs: Iterable[TensorSpec], profile: Profile) -> None:
-    """One optimization profile from the declared shapes of the inputs."""
-    native = builder.create_optimization_profile()
-    for name, (least, best, most) in profile_shapes(inputs, profile).items():
-        native.set_shape(name, least, best, most)
-    if config.add_optimization_profile(native) < 0:
-        raise InternalError("compiler.profile", f"TensorRT refused the optimization profile '{profile.name}'")
