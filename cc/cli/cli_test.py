@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cc.testing.toy_root import make_bundle, make_root
+from cc.testing.toy_root import built, copy, make_bundle, make_root
 
 
 class Tool:
@@ -182,6 +182,50 @@ def test_bundles_that_this_runtime_cannot_serve(
     error = json.loads(done.stdout)["error"]
     assert (done.returncode, error["code"]) == (exit_code, code)
     for word in [*words, "other.bundle"]:
+        assert word in error["message"]
+
+
+SM_89 = ["--target", "sm_89", "--compiler", "tensorrt_rtx", "--compute-capability", "8.9"]
+NEEDS = "target sm_89 needs an NVIDIA GPU of compute capability 8.9"
+
+
+def run_on_gpus(tool: Tool, driver: Path, gpus: str | None, *arguments: str) -> tuple[int, dict]:
+    """Runs an sm_89 bundle where the driver is a stand-in with these GPUs, or is missing (None)."""
+    bundle = make_bundle(tool.folder / "sm_89.bundle", *SM_89)
+    driver.mkdir(exist_ok=True)
+    if gpus is not None:
+        copy(built("cc/gpu/libfake_cuda.so"), driver / "libcuda.so.1")
+    done = subprocess.run(
+        [tool.program, "run", bundle, "--ids", "1", "--json", *arguments],
+        capture_output=True,
+        env={"LD_LIBRARY_PATH": str(driver), "TRTMC_FAKE_GPUS": gpus or ""},
+        timeout=60,
+    )
+    error = json.loads(done.stdout)["error"]
+    assert done.stderr.decode() == f"error: {error['message']}\n"
+    return done.returncode, error
+
+
+@pytest.mark.skipif(Path("/proc/driver/nvidia/version").exists(), reason="this machine has the driver")
+def test_a_gpu_bundle_without_a_driver(tool: Tool, tmp_path: Path) -> None:
+    code, error = run_on_gpus(tool, tmp_path / "none", None)
+    assert (code, error["code"]) == (5, "load.wrong_target")
+    assert error["message"].endswith(f"sm_89.bundle: {NEEDS}; no driver found")
+
+
+def test_a_gpu_bundle_on_another_gpu(tool: Tool, tmp_path: Path) -> None:
+    code, error = run_on_gpus(tool, tmp_path / "h200", "NVIDIA H200/9.0")
+    assert (code, error["code"]) == (5, "load.wrong_target")
+    assert f"{NEEDS}; GPU 0 (NVIDIA H200) has 9.0" in error["message"]
+    code, error = run_on_gpus(tool, tmp_path / "two", "Old/7.5,New/8.9")
+    assert (code, error["code"]) == (5, "load.wrong_target")
+    assert f"{NEEDS}; GPU 0 (Old) has 7.5; choose GPU 1" in error["message"]
+
+
+def test_a_gpu_bundle_where_the_backend_was_not_built(tool: Tool, tmp_path: Path) -> None:
+    code, error = run_on_gpus(tool, tmp_path / "ada", "Ada/8.9")
+    assert (code, error["code"]) == (6, "load.missing_dso")
+    for word in ["libtrtmc_backend_tensorrt.so", "built without TensorRT", "TENSORRT_HOME"]:
         assert word in error["message"]
 
 

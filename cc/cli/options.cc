@@ -13,6 +13,7 @@ LoadOptions CommonOptions::load_options() const {
   options.verify = verify == "full" ? Verify::kFull : Verify::kLazy;
   options.threads = threads;
   options.compute = compute;
+  options.device = device;
   options.max_sequence = max_sequence;
   return options;
 }
@@ -49,6 +50,7 @@ void add_common_options(CLI::App& app, CommonOptions& o) {
   app.add_option("--compute", o.compute,
                  "faster numerics by name, e.g. bf16 (default: those of the bundle)");
   app.add_option("--threads", o.threads, "threads to compute with (default: automatic)");
+  app.add_option("--device", o.device, "number of the GPU that runs a GPU bundle (default: 0)");
   app.add_option("--max-sequence", o.max_sequence,
                  "tokens the cache holds (default: the bundle's limit)");
   app.add_flag("--json", o.json, "print one JSON object instead of streaming text");

@@ -21,6 +21,7 @@ struct CommonOptions {
   std::string verify = "lazy";
   std::string compute;
   int threads = 0;
+  int device = 0;
   std::int64_t max_sequence = 0;
   bool json = false;
 

@@ -47,6 +47,10 @@ Status check_options(const LoadOptions& options) {
     return usage_error("load.bad_option", "max_sequence must be 0 (the bundle's) or more, found " +
                        std::to_string(options.max_sequence));
   }
+  if (options.device < 0) {
+    return usage_error("load.bad_option", "device must be 0 or more, found " +
+                       std::to_string(options.device));
+  }
   return Status::ok();
 }
 
@@ -80,7 +84,7 @@ Result<std::unique_ptr<IPipeline>> load(const std::string& path, const LoadOptio
   Registry registry(folder);
   auto plugin = registry.plugin(header.runtime_strategy);
   if (!plugin.is_ok()) return with_path(plugin.status());
-  auto backend = registry.backend(header.target);
+  auto backend = registry.backend(header.target, options.device);
   if (!backend.is_ok()) return with_path(backend.status());
   inputs.backend = std::move(backend).value();
   if (Status s = inputs.backend->check_target(header.target); !s.is_ok()) return with_path(s);

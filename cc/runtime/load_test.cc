@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "cc/gpu/machine.h"
 #include "cc/testing/bundle_file.h"
 #include "cc/testing/runtime_root_fixture.h"
 
@@ -142,10 +143,10 @@ TEST_F(LoadTest, TargetThatTheBackendDoesNotServe) {
 }
 
 TEST_F(LoadTest, GpuTargetWithoutADriver) {
-  if (::access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "this machine has the driver";
+  if (find_gpus().driver) GTEST_SKIP() << "this machine has the driver";
   parts_.target = {"sm_89", "tensorrt_rtx", "1.7.1", "13.0", "8.9", "linux", "x86_64"};
   expect_failure("load.wrong_target", 5,
-                 {"sm_89", "needs an NVIDIA GPU of compute capability 8.9", "no driver found"});
+                 {"target sm_89 needs an NVIDIA GPU of compute capability 8.9; no driver found"});
 }
 
 TEST_F(LoadTest, CorruptSection) {

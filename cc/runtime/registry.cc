@@ -1,12 +1,12 @@
 #include "cc/runtime/registry.h"
 
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <utility>
 
+#include "cc/gpu/machine.h"
 #include "cc/runtime/library_folder.h"
 
 namespace trtmc {
@@ -25,9 +25,11 @@ std::string joined(const std::vector<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
-bool nvidia_driver_present() {
-  return ::access("/proc/driver/nvidia/version", F_OK) == 0 ||
-         ::access("/dev/nvidiactl", F_OK) == 0 || ::access("/dev/dxg", F_OK) == 0;
+// What would bring a backend that is not there.
+std::string remedy_for(const std::string& backend) {
+  if (backend != "tensorrt") return "install the whole runtime";
+  return "this runtime was built without TensorRT; build it where TensorRT's headers are at hand "
+         "(TENSORRT_HOME)";
 }
 
 // The struct that the exported function returns, once its fingerprint was found equal.
@@ -85,23 +87,21 @@ Status check_machine(const TargetInfo& target) {
                          machine.machine + "; build the bundle for this machine's target");
 }
 
-Result<std::unique_ptr<Backend>> Registry::backend(const TargetInfo& target) {
+Result<std::unique_ptr<Backend>> Registry::backend(const TargetInfo& target, int device) {
   const std::string name = backend_name_of(target);
   if (!is_plain_name(name)) {
     return bad_input("load.bad_header", "the target's compiler \"" + target.compiler +
                      "\" is not a name of small letters, digits and _");
   }
-  const auto present = list_libraries(folder_.path(), "backend");
-  if (target.compute_capability && !nvidia_driver_present()) {
-    return target_mismatch("load.wrong_target", "the bundle is for target " + target.name +
-                           ": it needs an NVIDIA GPU of compute capability " +
-                           *target.compute_capability + "; no driver found on this machine");
+  if (is_gpu_target(target)) {
+    TRTMC_RETURN_IF_ERROR(check_gpu_target(target, find_gpus(), device));
   }
+  const auto present = list_libraries(folder_.path(), "backend");
   const std::string file = "libtrtmc_backend_" + name + ".so";
   if (std::find(present.begin(), present.end(), name) == present.end()) {
     return missing_component("load.missing_dso", "target " + target.name + " needs the backend " +
                              file + ", which is not in " + folder_.path() + " (backends there: " +
-                             joined(present) + ")");
+                             joined(present) + "); " + remedy_for(name));
   }
   using Entry = TrtmcBackendV1;
   TRTMC_ASSIGN_OR_RETURN(const Entry* const entry,

@@ -23,7 +23,7 @@ def objects() -> list[bytes]:
 
 
 def architectures(data: bytes) -> list[int]:
-    """GPU codes of the fat binary in an object: magic, version, header size, size; then entries with their own headers."""
+    """GPU codes of an object's fat binary: magic, version, header size, size; then entries with their own headers."""
     start = data.index(struct.pack("<I", FATBIN_MAGIC))
     header, size = struct.unpack_from("<HQ", data, start + 6)
     at, end, found = start + header, start + header + size, []
