@@ -1,5 +1,6 @@
 """engine: one component of a checkpoint, compiled for the target of the current platform."""
 
+load("//bazel/targets:table.bzl", "lacking_sentence")
 load(":providers.bzl", "CheckpointInfo", "EngineInfo", "FamilyInfo")
 
 _TYPE = "//bazel/toolchains:engine_compiler_type"
@@ -11,6 +12,9 @@ def _impl(ctx):
     compiler = ctx.toolchains[_TYPE].engine_compiler
     if compiler.missing:
         fail(compiler.missing)
+    lacking = lacking_sentence(compiler.target.name, ctx.attr.precision)
+    if lacking:
+        fail("{}: {}".format(ctx.label, lacking))
     family = ctx.attr.family[FamilyInfo]
     checkpoint = ctx.attr.checkpoint[CheckpointInfo]
     if ctx.attr.component not in family.components:
@@ -72,7 +76,7 @@ The output group `report` says how long each phase took and what memory it neede
         "max_batch": attr.int(default = 1, doc = "Sequences at once."),
         "max_sequence": attr.int(doc = "Rows of the KV cache; 0 means the model's own limit, at most 2048."),
         "options": attr.string_dict(doc = "Compiler options."),
-        "precision": attr.string(default = "auto", values = ["auto", "fp32", "fp16", "bf16"], doc = "Type of weights and arithmetic in the network."),
+        "precision": attr.string(default = "auto", values = ["auto", "fp32", "fp16", "bf16"], doc = "Type of weights and arithmetic in the network. `auto`: the checkpoint's own, or fp16 where the target lacks that; the report says which. A target that lacks the named type is refused."),
     },
     toolchains = [_TYPE],
 )

@@ -1,5 +1,6 @@
 """The targets, as data. A new target is one entry here; everything else (platforms, constraints, toolchains, .bazelrc names) follows from it.
 
+`holds` is the one table of element types that an engine for the target can hold; //python/trtmc/compilers/tensorrt:capabilities_test measures it again.
 `compiler` and the versions go into target.json and so into every engine's key. A compiler that this build cannot run yet has a `missing` sentence in
 COMPILERS; its targets exist, and building for one fails in analysis with that sentence.
 """
@@ -25,27 +26,35 @@ COMPILERS = {
     ),
 }
 
-def _target(compiler, runs_on, compute_capability = None):
+# Element types, as precisions are called. Those after bf16 are types of stored weights.
+TYPES = ["fp32", "fp16", "bf16", "int8", "int4", "fp8", "fp4"]
+
+def _target(compiler, runs_on, compute_capability = None, lacks = []):
     return struct(
         arch = "x86_64",
         compiler = compiler,
         compute_capability = compute_capability,
         cuda_version = None if compiler == "openvino" else "13.0",
+        holds = [kind for kind in TYPES if kind not in lacks],
         os = "linux",
         runs_on = runs_on,
     )
 
+# What compute capability 7.5 and 8.0 lack; the portable target runs on 8.0 too, so it holds what that holds.
+_TURING = ["fp32", "bf16", "int4", "fp8", "fp4"]
+_AMPERE = ["fp8", "fp4"]
+
 TARGETS = {
     "cpu_x86_64": _target("openvino", "any x86-64 CPU"),
-    "rtx_portable": _target("tensorrt_rtx", "compute capability 8.0, 8.6, 8.9, 12.x"),
+    "rtx_portable": _target("tensorrt_rtx", "compute capability 8.0, 8.6, 8.9, 12.x", lacks = _AMPERE),
     "sm_100": _target("tensorrt", "compute capability 10.0", "10.0"),
     "sm_120": _target("tensorrt_rtx", "compute capability 12.0", "12.0"),
     "sm_121": _target("tensorrt_rtx", "compute capability 12.1", "12.1"),
-    "sm_75": _target("tensorrt_rtx", "compute capability 7.5", "7.5"),
-    "sm_80": _target("tensorrt_rtx", "compute capability 8.0", "8.0"),
-    "sm_86": _target("tensorrt_rtx", "compute capability 8.6", "8.6"),
-    "sm_89": _target("tensorrt_rtx", "compute capability 8.9", "8.9"),
-    "sm_90": _target("tensorrt", "compute capability 9.0", "9.0"),
+    "sm_75": _target("tensorrt_rtx", "compute capability 7.5", "7.5", lacks = _TURING),
+    "sm_80": _target("tensorrt_rtx", "compute capability 8.0", "8.0", lacks = _AMPERE),
+    "sm_86": _target("tensorrt_rtx", "compute capability 8.6", "8.6", lacks = _AMPERE),
+    "sm_89": _target("tensorrt_rtx", "compute capability 8.9", "8.9", lacks = ["fp4"]),
+    "sm_90": _target("tensorrt", "compute capability 9.0", "9.0", lacks = ["fp4"]),
 }
 
 DEFAULT_TARGET = "cpu_x86_64"
@@ -68,6 +77,36 @@ def target_info(name):
         "name": name,
         "os": target.os,
     }
+
+def table_record(name):
+    """A target's row in python/trtmc/core/targets.json, the copy of this table for runs without the build graph.
+
+    Args:
+      name: a key of TARGETS.
+    Returns:
+      a dict, ready for JSON.
+    """
+    return target_info(name) | {"holds": TARGETS[name].holds}
+
+def lacking_sentence(name, precision):
+    """Why a precision cannot be built for a target, or "" if it can.
+
+    Args:
+      name: a key of TARGETS.
+      precision: one of TYPES, or "auto".
+    Returns:
+      a sentence.
+    """
+    holds = TARGETS[name].holds
+    if precision == "auto" or precision in holds:
+        return ""
+    others = [other for other in buildable_targets() if precision in TARGETS[other].holds]
+    return "target {} cannot hold {}: it holds {}. What to do: choose another precision (auto picks one), or build for one of {}".format(
+        name,
+        precision,
+        ", ".join(holds),
+        ", ".join(others),
+    )
 
 def missing_sentence(name):
     """Why nothing can be built for a target, or "" if it can.

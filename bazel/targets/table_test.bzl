@@ -1,7 +1,7 @@
 """Tests of the table of targets, and that a target whose compiler is missing fails in analysis with a sentence."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts", "unittest")
-load(":table.bzl", "COMPILERS", "DEFAULT_TARGET", "TARGETS", "buildable_targets", "missing_sentence", "target_info")
+load(":table.bzl", "COMPILERS", "DEFAULT_TARGET", "TARGETS", "TYPES", "buildable_targets", "lacking_sentence", "missing_sentence", "target_info")
 
 def _every_target_is_complete_impl(ctx):
     env = unittest.begin(ctx)
@@ -46,6 +46,32 @@ def _failing_test(target):
         expect_failure = True,
     )
 
+def _what_targets_hold_impl(ctx):
+    env = unittest.begin(ctx)
+    for name, target in TARGETS.items():
+        asserts.true(env, "fp16" in target.holds, name)
+        asserts.equals(env, [kind for kind in TYPES if kind in target.holds], target.holds, name)
+    portable = TARGETS["rtx_portable"].holds
+    for name in ["sm_80", "sm_86", "sm_89", "sm_120", "sm_121"]:
+        asserts.equals(env, [], [kind for kind in portable if kind not in TARGETS[name].holds], name)
+    asserts.equals(env, "", lacking_sentence("sm_75", "auto"))
+    asserts.equals(env, "", lacking_sentence("sm_80", "bf16"))
+    asserts.true(env, lacking_sentence("sm_89", "fp4").endswith("build for one of cpu_x86_64, sm_120, sm_121"))
+    return unittest.end(env)
+
+_what_targets_hold_test = unittest.make(_what_targets_hold_impl)
+
+def _lacking_impl(ctx):
+    env = analysistest.begin(ctx)
+    asserts.expect_failure(env, "target sm_75 cannot hold bf16: it holds fp16, int8.")
+    return analysistest.end(env)
+
+_bf16_on_sm_75_test = analysistest.make(
+    _lacking_impl,
+    config_settings = {"//command_line_option:platforms": [str(Label("//bazel/targets:sm_75"))]},
+    expect_failure = True,
+)
+
 _sm_90_fails_test = _failing_test("sm_90")
 _sm_100_fails_test = _failing_test("sm_100")
 
@@ -55,8 +81,9 @@ def table_test_suite(name):
     Args:
       name: name of the suite.
     """
-    unittest.suite(name + "_data", _every_target_is_complete_test, _the_design_s_table_is_there_test)
+    unittest.suite(name + "_data", _every_target_is_complete_test, _the_design_s_table_is_there_test, _what_targets_hold_test)
     engine = "//bazel/private/testdata:engine"
     _sm_90_fails_test(name = name + "_sm_90", target_under_test = engine)
     _sm_100_fails_test(name = name + "_sm_100", target_under_test = engine)
-    native.test_suite(name = name, tests = [":" + name + "_data", ":" + name + "_sm_90", ":" + name + "_sm_100"])
+    _bf16_on_sm_75_test(name = name + "_bf16_on_sm_75", target_under_test = "//bazel/private/testdata:engine_bf16")
+    native.test_suite(name = name, tests = [":" + name + "_data", ":" + name + "_bf16_on_sm_75", ":" + name + "_sm_90", ":" + name + "_sm_100"])

@@ -59,7 +59,12 @@ def build(
     find_compiler(compile_options.target.compiler).chosen(compile_options)  # a wrong option is refused before any work
     opened = Checkpoint(checkpoint)
     owner = resolve_family(opened, family)
-    settings = {"precision": precision, "max_sequence": max_sequence, "max_batch": max_batch}
+    settings = {
+        "precision": precision,
+        "max_sequence": max_sequence,
+        "max_batch": max_batch,
+        "target": compile_options.target,
+    }
     packing = Report()
     scratch = tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent)
     with scratch as folder, Outputs() as outputs, background_record(opened) as record:

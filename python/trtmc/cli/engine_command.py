@@ -54,6 +54,7 @@ def engine(
         precision,
         max_sequence=max_sequence,
         max_batch=max_batch,
+        target=target,
         progress=console.progress,
     )
     with Outputs() as outputs:

@@ -20,6 +20,7 @@ from trtmc.core.errors import UsageError
 from trtmc.core.family import Family
 from trtmc.core.precision import Precision
 from trtmc.core.report import Report
+from trtmc.core.target import TargetInfo, check_holds, holds
 from trtmc.core.weights import WeightSource
 
 if TYPE_CHECKING:
@@ -63,11 +64,20 @@ def resolve_family(checkpoint: Checkpoint, name: str | None) -> Family:
     return families.for_checkpoint(checkpoint) if name is None else families.load(name)
 
 
-def resolve_dtype(precision: Precision, config: Any, checkpoint: Checkpoint) -> DType:
-    """Explicit precision, else the config's type, else what the tensors are stored in."""
+def resolve_dtype(
+    precision: Precision, config: Any, checkpoint: Checkpoint, target: TargetInfo | None = None
+) -> tuple[DType, str]:
+    """The type to compute in and why: the explicit precision, else the config's type, else what the tensors are stored
+    in; where the target lacks that, float16."""
     if precision is not Precision.AUTO:
-        return precision.dtype
-    return config.dtype or checkpoint.weights.dominant_dtype()
+        if target is not None:
+            check_holds(target, precision.value)
+        return precision.dtype, "asked for"
+    dtype = config.dtype or checkpoint.weights.dominant_dtype()
+    own = Precision.of(dtype).value
+    if target is None or holds(target, own):
+        return dtype, "the checkpoint's own"
+    return DType.F16, f"{target.name} lacks the checkpoint's own, {own}"
 
 
 def resolve_limits(config: Any, max_sequence: int | None, max_batch: int | None) -> Limits:
@@ -93,9 +103,10 @@ def build_network(
     *,
     max_sequence: int | None = None,
     max_batch: int | None = None,
+    target: TargetInfo | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> NetworkBuild:
-    """Reads the config, loads the weights and lowers the network of one component."""
+    """Reads the config, loads the weights and lowers the network of one component, in a type that `target` can hold."""
     from trtmc.ops.lowering.lower import lower  # loads TensorRT, which looking at bundles needs not
 
     report = Report()
@@ -106,8 +117,8 @@ def build_network(
         part = owner.component(component)
         limits = resolve_limits(config, max_sequence, max_batch)
     with report.phase("weights"):
-        dtype = resolve_dtype(Precision(precision), config, opened)
-        progress(f"loading weights of {owner.manifest.name}/{component} as {dtype}")
+        dtype, reason = resolve_dtype(Precision(precision), config, opened, target)
+        progress(f"loading weights of {owner.manifest.name}/{component} as {dtype} ({reason})")
         module = part.create(config, limits, dtype)
         source = WeightSource(opened.weights, dtype)
         part.load(module, config, source)
@@ -116,6 +127,7 @@ def build_network(
         lowered = lower(module)
     report.facts.update(
         precision=Precision.of(dtype).value,
+        precision_reason=reason,
         layers=lowered.network.num_layers,
         constant_bytes=lowered.lowering.constant_bytes,
         converted_bytes=source.converted_bytes,

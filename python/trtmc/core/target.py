@@ -1,7 +1,8 @@
 """TargetInfo: everything a compiled engine depends on besides its network.
 
 Bazel writes it as `target.json` from the one table in `bazel/targets`; every engine action reads it and every bundle
-carries it. This module knows the records and their JSON form, not how targets compile.
+carries it. The table also says which element types a target's engines can hold. This module knows the records and their
+JSON form, not how targets compile.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from trtmc.core.errors import BadInput, UsageError
+from trtmc.core.errors import BadInput, Unsupported, UsageError
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,27 @@ class TargetInfo:
             raise BadInput("target.schema", f"{path}: not JSON ({error})") from None
 
 
-def named_targets() -> dict[str, TargetInfo]:
+@dataclass(frozen=True)
+class NamedTarget:
+    """A row of the table: a target, and the element types that its engines can hold."""
+
+    info: TargetInfo
+    holds: tuple[str, ...]
+
+
+def target_table() -> dict[str, NamedTarget]:
     """The targets of this version, by name; `targets.json` copies the build graph's table, as a test makes sure."""
     path = Path(__file__).with_name("targets.json")
-    records = json.loads(path.read_text("utf-8"))
-    return {record["name"]: TargetInfo.from_json(record, str(path)) for record in records}
+    rows = {}
+    for record in json.loads(path.read_text("utf-8")):
+        holds = tuple(record.pop("holds"))
+        rows[record["name"]] = NamedTarget(TargetInfo.from_json(record, str(path)), holds)
+    return rows
+
+
+def named_targets() -> dict[str, TargetInfo]:
+    """The targets of this version, by name."""
+    return {name: row.info for name, row in target_table().items()}
 
 
 def named_target(name: str) -> TargetInfo:
@@ -72,3 +89,23 @@ def named_target(name: str) -> TargetInfo:
     if name not in known:
         raise UsageError("target.unknown", f"there is no target '{name}'; known are {', '.join(sorted(known))}")
     return known[name]
+
+
+def holds(target: TargetInfo, kind: str) -> bool:
+    """Whether engines for `target` can hold an element type, as precisions are called; a target that is not in the
+    table is its owner's business."""
+    row = target_table().get(target.name)
+    return row is None or kind in row.holds
+
+
+def check_holds(target: TargetInfo, kind: str) -> None:
+    """Refuses an element type that the target lacks."""
+    if holds(target, kind):
+        return
+    table = target_table()
+    others = sorted(name for name, row in table.items() if kind in row.holds)
+    raise Unsupported(
+        "target.precision",
+        f"target {target.name} cannot hold {kind}: it holds {', '.join(table[target.name].holds)}; choose another "
+        f"precision (auto picks one), or build for one of {', '.join(others)}",
+    )
