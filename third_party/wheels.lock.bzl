@@ -77,6 +77,22 @@ WHEELS = {
             ],
         },
     },
+    "ml-dtypes": {
+        "version": "0.6.0",
+        "deps": [
+            "numpy",
+        ],
+        "files": {
+            "3.11": [
+                "ml_dtypes-0.6.0-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl",
+                "6c8e39b53e90afda8ce52859c93de4dba3e02b76d85dcf091cc469f9184c6dae",
+            ],
+            "3.13": [
+                "ml_dtypes-0.6.0-cp313-cp313-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl",
+                "26b1f1fa4f0435a2946859823f6e2bf06796f1e9f10f5a05b08a5e3c8f46ff69",
+            ],
+        },
+    },
     "numpy": {
         "version": "2.4.6",
         "deps": [],
@@ -161,6 +177,25 @@ WHEELS = {
             ],
         },
     },
+    "onnx": {
+        "version": "1.23.2",
+        "deps": [
+            "ml-dtypes",
+            "numpy",
+            "protobuf",
+            "typing-extensions",
+        ],
+        "files": {
+            "3.11": [
+                "onnx-1.23.2-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl",
+                "c03ecf6b835d136108eeaeeafbd0026fc7b3cf98661409fbc6b63d5a29361348",
+            ],
+            "3.13": [
+                "onnx-1.23.2-cp312-abi3-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl",
+                "7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b",
+            ],
+        },
+    },
     "openvino": {
         "version": "2026.4.1",
         "deps": [
@@ -205,6 +240,20 @@ WHEELS = {
             "any": [
                 "pluggy-1.7.0-py3-none-any.whl",
                 "7dd7b0d8832ba3cb632c306926ded123429211b83641b35dc5c41ad2d34f9bec",
+            ],
+        },
+    },
+    "protobuf": {
+        "version": "7.36.2",
+        "deps": [],
+        "files": {
+            "3.11": [
+                "protobuf-7.36.2-cp310-abi3-manylinux2014_x86_64.whl",
+                "89f23aa53c24553a2416fd4fd1ec06f74fa42b14b546d8883128813f775bbfd2",
+            ],
+            "3.13": [
+                "protobuf-7.36.2-cp310-abi3-manylinux2014_x86_64.whl",
+                "89f23aa53c24553a2416fd4fd1ec06f74fa42b14b546d8883128813f775bbfd2",
             ],
         },
     },
@@ -349,6 +398,16 @@ WHEELS = {
             "any": [
                 "tqdm-4.70.1-py3-none-any.whl",
                 "c293e525e6fef9c20e8728fd4612df02a0aa31bb5fe91ecd93e123b1b7bffa73",
+            ],
+        },
+    },
+    "typing-extensions": {
+        "version": "4.16.0",
+        "deps": [],
+        "files": {
+            "any": [
+                "typing_extensions-4.16.0-py3-none-any.whl",
+                "481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8",
             ],
         },
     },

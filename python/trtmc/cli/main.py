@@ -21,6 +21,7 @@ from trtmc.cli.bundle_commands import inspect, verify
 from trtmc.cli.checkpoint_command import checkpoint
 from trtmc.cli.console import compact_json
 from trtmc.cli.engine_command import engine
+from trtmc.cli.network_command import network
 from trtmc.cli.pack_command import pack
 from trtmc.core.errors import ExitCode, ResourceError, TrtmcError
 from trtmc.core.version import VERSION
@@ -54,7 +55,7 @@ def cli() -> None:
     """
 
 
-for _command in (build, checkpoint, engine, pack, inspect, verify):
+for _command in (build, checkpoint, engine, network, pack, inspect, verify):
     cli.add_command(_command)
 
 

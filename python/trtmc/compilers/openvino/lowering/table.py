@@ -67,11 +67,22 @@ def check_layers(graph: Graph) -> None:
         if dtype.bits < 8:
             raise Unsupported("network.output_type", f"output '{name}' has type {dtype}, which the CPU target lacks")
     for node in graph:
-        if node.kind not in RULES:
-            raise Lowering.refusal(node, REFUSED.get(node.kind, "a kind of layer that is not known"))
-        for tensor in () if node.kind == "CONSTANT" else node.outputs:
-            if tensor.dtype not in STORAGE_TYPES:
-                raise Lowering.refusal(node, f"a result of type {tensor.dtype}")
+        why = refusal_of(node)
+        if why is not None:
+            raise Lowering.refusal(node, why)
+
+
+def refusal_of(node: Node) -> str | None:
+    """Why a layer of this kind, or with results of these types, can't be lowered; None if it can.
+
+    Rules refuse more, by attributes, when they run.
+    """
+    if node.kind not in RULES:
+        return REFUSED.get(node.kind, "a kind of layer that is not known")
+    for tensor in () if node.kind == "CONSTANT" else node.outputs:
+        if tensor.dtype not in STORAGE_TYPES:
+            return f"a result of type {tensor.dtype}"
+    return None
 
 
 def lower(graph: Graph, state: dict[str, str], order: list[Node] | None = None) -> Model:

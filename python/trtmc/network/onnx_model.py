@@ -1,0 +1,71 @@
+"""An ONNX model as a TensorRT network, made by TensorRT's own parser.
+
+What the parser refuses is reported in its words, with the node that it stopped at. Knows nothing about ONNX operators.
+
+    loaded = load_onnx(Path("model.onnx"))
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tensorrt_rtx as trt
+
+from trtmc.core.errors import BadInput, TrtmcError, Unsupported
+from trtmc.network.loaded import LoadedNetwork, empty_network, logger
+
+_SHOWN = 3
+_NO_FILE = "Failed to open file:"
+
+
+def load_onnx(path: Path) -> LoadedNetwork:
+    """Parses a file; external data is looked for beside it."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise BadInput("network.no_file", f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise BadInput("network.no_file", f"{path}: is a folder, expected an ONNX file") from None
+    return parse_onnx(data, str(path), str(path.absolute()))
+
+
+def parse_onnx(data: bytes, origin: str, location: str = "") -> LoadedNetwork:
+    """Parses a model in memory; `location` is the path that its external data is relative to."""
+    if not data:
+        raise BadInput("network.not_onnx", f"{origin}: the file is empty, expected an ONNX model")
+    logger().taken()
+    network = empty_network()
+    parser = trt.OnnxParser(network, logger())
+    parsed = parser.parse(data, location) if location else parser.parse(data)
+    if not parsed:
+        raise _refusal(parser, origin)
+    if not network.num_outputs:
+        raise BadInput("network.no_outputs", f"{origin}: not an ONNX model, or one without outputs")
+    return LoadedNetwork(network, origin, (parser, data))
+
+
+def _refusal(parser: trt.OnnxParser, origin: str) -> TrtmcError:
+    errors = [parser.get_error(i) for i in range(parser.num_errors)]
+    codes = {error.code() for error in errors}
+    logged = logger().taken()
+    for line in logged:  # the parser's own error names the weight only
+        if _NO_FILE in line:
+            missing = line.split(_NO_FILE, 1)[1].strip()
+            return BadInput(
+                "network.external_data",
+                f"{origin}: its external data {missing} can't be opened; put it beside the model",
+            )
+    text = "; ".join(_sentence(error) for error in errors[:_SHOWN]) or "; ".join(logged[:_SHOWN])
+    more = f" (and {len(errors) - _SHOWN} more)" if len(errors) > _SHOWN else ""
+    if trt.ErrorCode.MODEL_DESERIALIZE_FAILED in codes:
+        return BadInput(
+            "network.not_onnx", f"{origin}: not an ONNX model that TensorRT's parser can read: {text}{more}"
+        )
+    return Unsupported("network.parser_refused", f"{origin}: TensorRT's ONNX parser refuses it: {text}{more}")
+
+
+def _sentence(error: trt.ParserError) -> str:
+    description = " ".join(error.desc().split())
+    if error.node_operator():
+        return f"node '{error.node_name()}' ({error.node_operator()}): {description}"
+    return description
