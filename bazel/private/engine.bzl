@@ -70,7 +70,7 @@ engine(name = "llm", checkpoint = ":checkpoint", family = ":llama", component = 
 The output group `report` says how long each phase took and what memory it needed.""",
     provides = [EngineInfo],
     attrs = {
-        "checkpoint": attr.label(mandatory = True, providers = [CheckpointInfo], doc = "What to compile."),
+        "checkpoint": attr.label(mandatory = True, cfg = "exec", providers = [CheckpointInfo], doc = "What to compile; read by actions alone, so it is prepared once for all targets."),
         "component": attr.string(default = "llm", doc = "Which of the family's networks."),
         "family": attr.label(mandatory = True, providers = [FamilyInfo], doc = "The owner of the model."),
         "max_batch": attr.int(default = 1, doc = "Sequences at once."),

@@ -2,6 +2,7 @@
 
 load("@rules_python//python:defs.bzl", "py_binary", "py_library")
 load(":providers.bzl", "FamilyInfo")
+load(":transitions.bzl", "cpu_of_target")
 
 def _impl(ctx):
     python = ctx.attr.python
@@ -25,7 +26,8 @@ _family = rule(
         "components": attr.string_list(mandatory = True, doc = "Components of a bundle; MODEL.toml says the same to Python."),
         "family": attr.string(mandatory = True, doc = "The family's name."),
         "python": attr.label(mandatory = True, providers = [PyInfo], doc = "The family's Python; the family can stand among a Python target's deps."),
-        "runtime": attr.label(allow_single_file = [".so"], doc = "The model DSO."),
+        "runtime": attr.label(allow_single_file = [".so"], cfg = cpu_of_target, doc = "The model DSO; one for all targets."),
+        "_allowlist_function_transition": attr.label(default = "@bazel_tools//tools/allowlists/function_transition_allowlist"),
     },
 )
 
