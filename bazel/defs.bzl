@@ -1,4 +1,4 @@
-"""The rules of TensorRT-Model-Connect: checkpoint → engine → bundle.
+"""The rules of TensorRT-Model-Connect: checkpoint → engine → bundle → image.
 
 ```
 load("//bazel:defs.bzl", "bundle", "checkpoint", "engine")
@@ -21,6 +21,8 @@ load(
 )
 load("//bazel/private:engine.bzl", _engine = "engine")
 load("//bazel/private:family.bzl", _family = "family")
+load("//bazel/private:image.bzl", _bundle_image = "bundle_image", _image = "image", _images = "images")
+load("//bazel/private:image_layer.bzl", _base_layer = "base_layer", _bundle_layer = "bundle_layer", _image_layer = "image_layer", _runtime_layer = "runtime_layer")
 load("//bazel/private:model_dso.bzl", _model_dso = "model_dso")
 load(
     "//bazel/private:providers.bzl",
@@ -29,11 +31,16 @@ load(
     _EngineCompilerInfo = "EngineCompilerInfo",
     _EngineInfo = "EngineInfo",
     _FamilyInfo = "FamilyInfo",
+    _ImageInfo = "ImageInfo",
+    _ImageLayerInfo = "ImageLayerInfo",
     _TargetInfo = "TargetInfo",
 )
 load("//bazel/private:runtime_root.bzl", _RuntimeRootInfo = "RuntimeRootInfo", _runtime_root = "runtime_root")
 
+base_layer = _base_layer
 bundle = _bundle
+bundle_image = _bundle_image
+bundle_layer = _bundle_layer
 bundles = _bundles
 checkpoint = _checkpoint
 cuda_library = _cuda_library
@@ -41,7 +48,11 @@ cuda_toolchain = _cuda_toolchain
 engine = _engine
 family = _family
 generated_checkpoint = _generated_checkpoint
+image = _image
+image_layer = _image_layer
+images = _images
 model_dso = _model_dso
+runtime_layer = _runtime_layer
 runtime_root = _runtime_root
 
 BundleInfo = _BundleInfo
@@ -51,5 +62,7 @@ CudaToolchainInfo = _CudaToolchainInfo
 EngineCompilerInfo = _EngineCompilerInfo
 EngineInfo = _EngineInfo
 FamilyInfo = _FamilyInfo
+ImageInfo = _ImageInfo
+ImageLayerInfo = _ImageLayerInfo
 RuntimeRootInfo = _RuntimeRootInfo
 TargetInfo = _TargetInfo

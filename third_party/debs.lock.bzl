@@ -85,6 +85,14 @@ DEBS = {
     "googletest": [
         "61fa1c7592dd93ec88ba0e574ef4ca5bc33c4908ad4545ef4b987ead120fc847  googletest  1.16.0-1  all  trixie",
     ],
+    "image_base": [
+        "f5a0546098f38bad5843380521781fe7214e5a283d3bed63f79c505545f262af  base-files  13.8+deb13u8  amd64  trixie",
+        "c10585ac22c7f617a73d394eea29ba71d0356f350ae973b19043d1b017f80f54  ca-certificates  20250419+deb13u1  all  trixie",
+        "5b6825de4263824b78c4c51f6476414f3b4e89c2ab63e81dc8b9b5501e867cf6  gcc-14-base  14.2.0-19  amd64  trixie",
+        "b59b0625cd1a791375d40dab23a4d5d3d0641e3d0a773501becdc3725b7f99cf  libc6  2.41-12+deb13u5  amd64  trixie",
+        "3c71917b490d1a17aed43196a2787a256ecf060526cdb20216a74bedc061b150  libgcc-s1  14.2.0-19  amd64  trixie",
+        "ab1fa05837aa7a92aae748fd07a18a35f7d18bb4a71c4724fe2bbf0e32089de0  libstdc++6  14.2.0-19  amd64  trixie",
+    ],
     "nlohmann_json": [
         "741a6a32f61a14eaf9560ba1814b27da8e78fa3b9bed9e8867ab46316ddf3793  nlohmann-json3-dev  3.11.3-2.1  all  trixie",
     ],

@@ -58,3 +58,27 @@ BundleInfo = provider(
         "target": "TargetInfo.",
     },
 )
+
+ImageLayerInfo = provider(
+    doc = "One layer of an image.",
+    fields = {
+        "blob": "File: the compressed layer, or None where the archive's writer streams it.",
+        "descriptor": "File: digest, size, diff_id, media type and packages (JSON).",
+        "inputs": "depset of File: what a streamed layer consists of.",
+        "manifest": "File: what lies where (JSON).",
+        "name": "string: base, backend, runtime, bundle …",
+        "sources": "list of File: hashes of the sources that the content was compiled from.",
+    },
+)
+
+ImageInfo = provider(
+    doc = "A container image for one target.",
+    fields = {
+        "archive": "File: OCI layout and `docker load` archive in one.",
+        "config": "dict: entrypoint, cmd, env, user, workdir; what an image on top of it inherits.",
+        "digests": "File: digests of manifest, config and layers (JSON).",
+        "labels": "dict: labels that an image on top of it inherits.",
+        "layers": "list of ImageLayerInfo, lowest first.",
+        "target": "TargetInfo.",
+    },
+)

@@ -115,6 +115,20 @@ deb_group = repository_rule(
     },
 )
 
+def _packed_debs_impl(rctx):
+    paths = obtain_debs(rctx, rctx.attr.lock, "debs")
+    rctx.file("BUILD.bazel", 'filegroup(name = "{}", srcs = {}, visibility = ["//visibility:public"])\n'.format(rctx.attr.group, repr(sorted(paths))))
+    rctx.file("WORKSPACE", "")
+
+packed_debs = repository_rule(
+    implementation = _packed_debs_impl,
+    doc = "A group of Debian packages, left packed.",
+    attrs = FETCH_ATTRS | {
+        "group": attr.string(mandatory = True, doc = "Name of the target that gives the files."),
+        "lock": attr.string_list(mandatory = True, doc = "Lock lines 'sha256 name version arch suite'."),
+    },
+)
+
 def _hub_impl(rctx):
     lines = ['package(default_visibility = ["//visibility:public"])\n']
     lines += ['alias(name = "{}", actual = "{}")\n'.format(name, actual) for name, actual in sorted(rctx.attr.names.items())]

@@ -4,7 +4,7 @@ load("//third_party:debs.lock.bzl", "DEBS")
 load("//third_party:sdists.lock.bzl", "SDISTS")
 load("//third_party:wheels.lock.bzl", "WHEELS")
 load(":cuda.bzl", "cuda_toolkit")
-load(":pinned.bzl", "deb_group", "hub", "sdist", "wheel")
+load(":pinned.bzl", "deb_group", "hub", "packed_debs", "sdist", "wheel")
 
 # Wheels that are more than a Python library: text to append to their BUILD files.
 _MORE = {name: "//third_party/build_files:{}.BUILD".format(name) for name in ["onnx", "openvino", "pybind11", "ruff"]}
@@ -27,6 +27,9 @@ _CUDA = ["nvidia-cuda-cccl", "nvidia-cuda-crt", "nvidia-cuda-nvcc", "nvidia-cuda
 
 # What nvcc 13.0 compiles for.
 _CUDA_ARCHITECTURES = ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_103", "sm_110", "sm_120", "sm_120a", "sm_121"]
+
+# Groups that stay packed: what images are made of.
+_PACKED = ["image_base"]
 
 def pinned_repositories():
     """Declares a repository for every pin, @cuda, and the hubs @pypi and @debs."""
@@ -68,11 +71,14 @@ def pinned_repositories():
     debs = {}
     for group, lock in DEBS.items():
         repository = "deb_" + group
+        debs[group] = "@{}//:{}".format(repository, group)
+        if group in _PACKED:
+            packed_debs(name = repository, group = group, lock = lock)
+            continue
         deb_group(
             name = repository,
             build_file = "//third_party/build_files:{}.BUILD".format(group),
             lock = lock,
         )
-        debs[group] = "@{}//:{}".format(repository, group)
     debs["gtest"] = "@deb_googletest//:gtest"
     hub(name = "debs", names = debs)

@@ -1,0 +1,122 @@
+"""Tests of the image rules: what they declare, what a layer's key holds, how targets share layers, and what is refused."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts", "unittest")
+load("//bazel:defs.bzl", "ImageInfo", "ImageLayerInfo", "bundle_image", "image", "image_layer")
+load(":image.bzl", "missing_backend")
+load(":image_layer.bzl", "withheld")
+load(":target_transitions.bzl", "compiler_of", "layer_platform", "representative")
+
+def _actions(env, mnemonic):
+    return [action for action in analysistest.target_actions(env) if action.mnemonic == mnemonic]
+
+def _names(files):
+    return sorted([file.basename for file in files.to_list()])
+
+def _layer_impl(ctx):
+    env = analysistest.begin(ctx)
+    info = analysistest.target_under_test(env)[ImageLayerInfo]
+    (action,) = _actions(env, "TrtmcImageLayer")
+    asserts.equals(env, ["layer", info.manifest.path, info.descriptor.path, info.blob.path], action.argv[1:], "file lists stand in a manifest")
+    asserts.true(env, "config.json" in _names(action.inputs))
+    return analysistest.end(env)
+
+_layer_test = analysistest.make(_layer_impl)
+
+def _image_impl(ctx):
+    env = analysistest.begin(ctx)
+    target = analysistest.target_under_test(env)
+    asserts.equals(env, ["base", "backend", "runtime", "bundle"], [layer.name for layer in target[ImageInfo].layers])
+    (written,) = _actions(env, "TrtmcImage")
+    asserts.true(env, "bundle.bundle" in _names(written.inputs), "the bundle is streamed into the archive")
+    asserts.equals(env, None, target[ImageInfo].layers[3].blob, "a bundle is written once")
+    (checked,) = _actions(env, "TrtmcImageCheck")
+    validated = _names(target[OutputGroupInfo]._validation)
+    for name in _names(checked.outputs) + ["runtime.checked.json", "bundle.verified.json"]:
+        asserts.true(env, name in validated, "every build of an image checks it, its base and its bundle: " + name)
+    asserts.equals(env, "65532:65532", target[ImageInfo].config["user"])
+    asserts.false(env, "volatile-status.txt" in _names(written.inputs) or "stable-status.txt" in _names(written.inputs), "unstamped")
+    return analysistest.end(env)
+
+_image_test = analysistest.make(_image_impl)
+
+def _stamped_impl(ctx):
+    env = analysistest.begin(ctx)
+    (written,) = _actions(env, "TrtmcImage")
+    asserts.true(env, "stable-status.txt" in _names(written.inputs))
+    return analysistest.end(env)
+
+_stamped_test = analysistest.make(_stamped_impl, config_settings = {"//command_line_option:stamp": True})
+
+def _refused_impl(ctx):
+    env = analysistest.begin(ctx)
+    asserts.expect_failure(env, ctx.attr.sentence)
+    return analysistest.end(env)
+
+_refused_test = analysistest.make(
+    _refused_impl,
+    attrs = {"sentence": attr.string(mandatory = True, doc = "What the failure must say.")},
+    expect_failure = True,
+)
+
+def _platforms_impl(ctx):
+    env = unittest.begin(ctx)
+    at = "@@//bazel/targets:"
+    asserts.equals(env, "tensorrt_rtx", compiler_of(at + "sm_89"))
+    asserts.equals(env, None, compiler_of("@@platforms//host:host"))
+    asserts.equals(env, "rtx_portable", representative("tensorrt_rtx"))
+
+    # Without `images` above, nothing changes.
+    for depends_on in ["nothing", "compiler"]:
+        asserts.equals(env, at + "sm_89", layer_platform(at + "sm_89", "", depends_on))
+
+    # What depends on nothing is built for the platform of the command line.
+    asserts.equals(env, at + "cpu_x86_64", layer_platform(at + "sm_89", at + "cpu_x86_64", "nothing"))
+
+    # What depends on the compiler: one platform per compiler, and the command line's own where that has the same compiler.
+    for name in ["sm_75", "sm_89", "sm_121"]:
+        asserts.equals(env, "//bazel/targets:rtx_portable", layer_platform(at + name, at + "cpu_x86_64", "compiler"))
+        asserts.equals(env, at + "sm_86", layer_platform(at + name, at + "sm_86", "compiler"))
+    return unittest.end(env)
+
+_platforms_test = unittest.make(_platforms_impl)
+
+def _sentences_impl(ctx):
+    env = unittest.begin(ctx)
+    asserts.equals(env, "", missing_backend("openvino", ["libtbb.so.12", "libtrtmc_backend_openvino.so"]))
+    asserts.true(env, "libtrtmc_backend_tensorrt.so is not part of this build" in missing_backend("tensorrt_rtx", ["libtrtmc_backend_openvino.so"]))
+    asserts.true(env, withheld("libtensorrt_rtx.so.1", ["libnvinfer", "libtensorrt_"]))
+    asserts.false(env, withheld("libtrtmc_backend_tensorrt.so", ["libnvinfer", "libtensorrt_"]))
+    return unittest.end(env)
+
+_sentences_test = unittest.make(_sentences_impl)
+
+def image_test_suite(name):
+    """All tests of this file.
+
+    Args:
+      name: name of the suite.
+    """
+    data = "//bazel/private/testdata:"
+    image_layer(
+        name = "one_layer",
+        files = {data + "one/config.json": "/etc/one.json"},
+        symlinks = {"/link": "/opt/real"},
+        tags = ["manual"],
+    )
+    _layer_test(name = name + "_layer", target_under_test = ":one_layer")
+    bundle_image(name = "bundle_image", bundle = data + "bundle", repository = "x", tags = ["manual"])
+    _image_test(name = name + "_image", target_under_test = ":bundle_image")
+    _stamped_test(name = name + "_stamped", target_under_test = ":bundle_image")
+
+    image_layer(name = "bad_path_layer", files = {data + "one/config.json": "etc/one.json"}, tags = ["manual"])
+    _refused_test(name = name + "_bad_path", sentence = "'etc/one.json' is no absolute path inside an image", target_under_test = ":bad_path_layer")
+    image(name = "two_bundles", layers = [":bundle_image_layer", ":bundle_image_layer_again"], repository = "x", tags = ["manual"])
+    native.alias(name = "bundle_image_layer_again", actual = ":other_image_layer")
+    bundle_image(name = "other_image", bundle = data + "bundle", repository = "x", tags = ["manual"])
+    _refused_test(name = name + "_two_bundles", sentence = "has 2 bundles; an image takes one", target_under_test = ":two_bundles")
+
+    unittest.suite(name + "_data", _platforms_test, _sentences_test)
+    native.test_suite(
+        name = name,
+        tests = [":" + name + "_" + test for test in ["bad_path", "data", "image", "layer", "stamped", "two_bundles"]],
+    )

@@ -1,0 +1,80 @@
+"""Content-addressed bytes: counting and hashing what passes, and gzip whose bytes depend on the content alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+from bazel.private.tools.image.tarball import Sink
+
+#: Pinned: another level gives other bytes, and so other digests of the same layer.
+GZIP_LEVEL = 6
+
+
+@dataclass(frozen=True)
+class Blob:
+    """What a descriptor says of some bytes."""
+
+    digest: str
+    size: int
+
+    @property
+    def hex(self) -> str:
+        """The digest without its algorithm."""
+        return self.digest.removeprefix("sha256:")
+
+
+class Hashing:
+    """Hashes and counts what passes to the next sink, if there is one."""
+
+    def __init__(self, sink: Sink | None = None) -> None:
+        self._sink = sink
+        self._hash = hashlib.sha256()
+        self._size = 0
+
+    def write(self, data: bytes, /) -> None:
+        """Takes the next bytes."""
+        self._hash.update(data)
+        self._size += len(data)
+        if self._sink is not None:
+            self._sink.write(data)
+
+    def blob(self) -> Blob:
+        """What has passed so far."""
+        return Blob("sha256:" + self._hash.hexdigest(), self._size)
+
+
+class Gzip:
+    """A gzip stream without name and time; `close` writes its end."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._deflate = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+        self._crc = 0
+        self._size = 0
+        sink.write(b"\x1f\x8b\x08\0\0\0\0\0\0\xff")
+
+    def write(self, data: bytes, /) -> None:
+        """Takes the next bytes."""
+        self._crc = zlib.crc32(data, self._crc)
+        self._size += len(data)
+        if packed := self._deflate.compress(data):
+            self._sink.write(packed)
+
+    def close(self) -> None:
+        """Ends the stream."""
+        self._sink.write(self._deflate.flush())
+        self._sink.write(self._crc.to_bytes(4, "little") + (self._size & 0xFFFFFFFF).to_bytes(4, "little"))
+
+
+def canonical(value: Any) -> bytes:
+    """JSON in its one form: sorted keys, no spaces, UTF-8."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def blob_of(data: bytes) -> Blob:
+    """The descriptor of bytes at hand."""
+    return Blob("sha256:" + hashlib.sha256(data).hexdigest(), len(data))

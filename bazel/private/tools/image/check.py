@@ -1,0 +1,220 @@
+"""Checks a finished archive as a stranger would: with Python's own tar reader, from the outside in.
+
+Every blob is what its name says; config, manifest and layers agree; layers are sorted and name no user, no time and
+no machine; the entry point is there, for
+the image's architecture, and no shell; attached documents speak of this very image. Run on every image in every build.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from bazel.private.tools.image.errors import ImageError
+
+_SHELLS = {"sh", "bash", "dash", "ash", "busybox", "zsh", "ksh"}
+_ELF_MACHINES = {"amd64": 62, "arm64": 183}
+_OWNERS = {(0, 0), (65532, 65532)}
+
+
+def _complain(what: str, path: Path) -> ImageError:
+    return ImageError(
+        "image.check", f"{path}: {what}. What to do: build it again; if it stays, this is a bug of the image rules"
+    )
+
+
+@dataclass
+class Contents:
+    """What the layers add up to: names, where links lead, the first bytes of files that may be programs."""
+
+    links: dict[str, str] = field(default_factory=dict)
+    heads: dict[str, bytes] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+
+    def drop(self, name: str) -> None:
+        """Forgets a path and all below it."""
+        for table in (self.links, self.heads):
+            for known in [key for key in table if key == name or key.startswith(name + "/")]:
+                del table[known]
+        self.folders = {key for key in self.folders if key != name and not key.startswith(name + "/")}
+
+    def resolve(self, path: str, depth: int = 0) -> str:
+        """Follows links inside the image, folder by folder."""
+        at = ""
+        for part in filter(None, path.split("/")):
+            step = f"{at}/{part}" if at else part
+            target = self.links.get(step)
+            if target is not None and depth < 20:
+                base = target if target.startswith("/") else f"{at}/{target}"
+                step = self.resolve(_normal(base), depth + 1)
+            at = step
+        return at
+
+
+def _normal(path: str) -> str:
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == ".." and parts:
+            parts.pop()
+        elif part not in ("", ".", ".."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+class Image:
+    """An archive opened for checking."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._tar = tarfile.open(path)
+        self.members = {member.name: member for member in self._tar}
+
+    def open(self, name: str) -> IO[bytes]:
+        """A member's content."""
+        member = self.members.get(name)
+        content = self._tar.extractfile(member) if member else None
+        if content is None:
+            raise _complain(f"has no file {name}", self.path)
+        return content
+
+    def json(self, name: str) -> Any:
+        """A member that is JSON."""
+        return json.load(self.open(name))
+
+    def blob(self, descriptor: dict[str, Any]) -> str:
+        """The member of a descriptor; its size must be the stated one."""
+        name = "blobs/sha256/" + descriptor["digest"].removeprefix("sha256:")
+        member = self.members.get(name)
+        if member is None or member.size != descriptor["size"]:
+            found = "it is missing" if member is None else f"it has {member.size}"
+            raise _complain(f"{name} should have {descriptor['size']} bytes, but {found}", self.path)
+        return name
+
+
+def _sha256(content: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while chunk := content.read(1 << 20):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def check_blobs(image: Image) -> None:
+    """Every blob has the digest that its name says."""
+    names = list(image.members)
+    if [name.encode() for name in names] != sorted(name.encode() for name in names):
+        raise _complain("its members are not in order", image.path)
+    for name, member in image.members.items():
+        if member.isfile() and name.startswith("blobs/sha256/") and _sha256(image.open(name)) != name[13:]:
+            raise _complain(f"{name} has another content than its name says", image.path)
+
+
+@contextmanager
+def _unpacked(image: Image, descriptor: dict[str, Any]) -> Iterator[IO[bytes]]:
+    raw = image.open(image.blob(descriptor))
+    if descriptor["mediaType"].endswith("+gzip"):
+        with gzip.open(raw) as content:
+            yield content  # type: ignore[misc]
+    else:
+        yield raw
+
+
+def _check_member(member: tarfile.TarInfo, where: str, path: Path) -> None:
+    if member.mtime != 0 or member.uname or member.gname or (member.uid, member.gid) not in _OWNERS:
+        raise _complain(f"/{member.name} in {where} carries a time or an owner of the machine that built it", path)
+    if member.name.startswith("/") or ".." in member.name.split("/"):
+        raise _complain(f"{where} has the path {member.name!r}", path)
+
+
+def check_layer(image: Image, descriptor: dict[str, Any], diff_id: str, contents: Contents) -> None:
+    """One layer: its diff_id, the order and the owners of its members; adds it to the contents."""
+    where = f"layer {descriptor['digest'][:19]}"
+    if descriptor["digest"] != diff_id:
+        with _unpacked(image, descriptor) as content:
+            if "sha256:" + _sha256(content) != diff_id:
+                raise _complain(f"{where} does not unpack to {diff_id}", image.path)
+    before = b""
+    with _unpacked(image, descriptor) as content, tarfile.open(fileobj=content, mode="r|") as tar:
+        for member in tar:
+            _check_member(member, where, image.path)
+            name = member.name.encode("utf-8", "surrogateescape")
+            if name <= before:
+                raise _complain(f"/{member.name} in {where} is out of order", image.path)
+            before = name
+            folder, _, base = member.name.rpartition("/")
+            if base.startswith(".wh."):
+                contents.drop(f"{folder}/{base[4:]}".lstrip("/"))
+            elif member.issym():
+                contents.links[member.name] = member.linkname
+            elif member.isdir():
+                contents.links.pop(member.name, None)
+                contents.folders.add(member.name)
+            elif member.isfile():
+                contents.links.pop(member.name, None)
+                file = tar.extractfile(member)
+                contents.heads[member.name] = file.read(20) if file else b""
+
+
+def _check_program(contents: Contents, config: dict[str, Any], path: Path) -> None:
+    entry = config["config"].get("Entrypoint") or [""]
+    name = contents.resolve(_normal(entry[0]))
+    head = contents.heads.get(name)
+    if head is None:
+        raise ImageError("image.no_entrypoint", f"{path}: the entry point {entry[0]!r} is in no layer")
+    machine = int.from_bytes(head[18:20], "little") if head[:4] == b"\x7fELF" else None
+    wanted = _ELF_MACHINES[config["architecture"]]
+    if machine not in (None, wanted):
+        raise ImageError(
+            "image.wrong_architecture",
+            f"{path}: /{name} is for ELF machine {machine}, the image for {config['architecture']} ({wanted}). "
+            "What to do: build it with --platforms of the image's architecture",
+        )
+    shells = sorted(known for known in (*contents.heads, *contents.links) if known.rpartition("/")[2] in _SHELLS)
+    if shells:
+        raise ImageError("image.shell", f"{path}: holds a shell, /{shells[0]}; images of this build have none")
+    if config["config"].get("User", "") in ("", "0", "root", "0:0"):
+        raise ImageError("image.root", f"{path}: runs as root; set `user`")
+
+
+def _check_loaders(image: Image, manifest: dict[str, Any], named: dict[str, Any]) -> None:
+    """docker's manifest.json says the same as the OCI index."""
+    (row,) = image.json("manifest.json")
+    paths = ["blobs/sha256/" + layer["digest"].removeprefix("sha256:") for layer in manifest["layers"]]
+    config = "blobs/sha256/" + manifest["config"]["digest"].removeprefix("sha256:")
+    tag = named["annotations"]["org.opencontainers.image.ref.name"]
+    if row["Layers"] != paths or row["Config"] != config or not row["RepoTags"][0].endswith(":" + tag):
+        raise _complain("manifest.json and index.json name different images", image.path)
+
+
+def check(path: Path) -> dict[str, Any]:
+    """Checks an archive; returns a short report."""
+    image = Image(path)
+    check_blobs(image)
+    named, *attached = image.json("index.json")["manifests"]
+    manifest = image.json(image.blob(named))
+    config = image.json(image.blob(manifest["config"]))
+    _check_loaders(image, manifest, named)
+    diff_ids = config["rootfs"]["diff_ids"]
+    if len(diff_ids) != len(manifest["layers"]):
+        raise _complain(f"{len(manifest['layers'])} layers, but {len(diff_ids)} diff_ids", path)
+    contents = Contents()
+    for descriptor, diff_id in zip(manifest["layers"], diff_ids, strict=True):
+        check_layer(image, descriptor, diff_id, contents)
+    _check_program(contents, config, path)
+    for artifact in attached:
+        subject = image.json(image.blob(artifact))["subject"]
+        if subject["digest"] != named["digest"]:
+            raise _complain(f"the attached {artifact['artifactType']} speaks of {subject['digest']}", path)
+    return {
+        "manifest": named["digest"],
+        "layers": len(diff_ids),
+        "files": len(contents.heads),
+        "compressed": sum(descriptor["size"] for descriptor in manifest["layers"]),
+        "attached": sorted(artifact["artifactType"] for artifact in attached),
+    }

@@ -1,0 +1,35 @@
+"""Package URLs of the third-party code that a runtime holds, from the locks, for the list of contents of images."""
+
+load("//third_party:debs.lock.bzl", "DEBS")
+load("//third_party:sdists.lock.bzl", "SDISTS")
+load("//third_party:wheels.lock.bzl", "WHEELS")
+
+# Linked into the program and the model DSOs.
+_LINKED_DEBS = ["cli11", "crates", "nlohmann_json", "openssl"]
+_LINKED_SDISTS = ["jq", "tokenizers"]
+
+def deb_purls(group):
+    """Package URLs of a group of Debian packages.
+
+    Args:
+      group: a key of DEBS.
+    Returns:
+      list of strings.
+    """
+    rows = [[word for word in line.split(" ") if word] for line in DEBS[group]]
+    return ["pkg:deb/debian/{}@{}?arch={}".format(row[1], row[2], row[3]) for row in rows]
+
+def wheel_purl(name):
+    """Package URL of a wheel.
+
+    Args:
+      name: a key of WHEELS.
+    Returns:
+      a string.
+    """
+    return "pkg:pypi/{}@{}".format(name, WHEELS[name]["version"])
+
+RUNTIME_PACKAGES = [purl for group in _LINKED_DEBS for purl in deb_purls(group)] + [
+    "pkg:pypi/{}@{}".format(name, SDISTS[name]["version"])
+    for name in _LINKED_SDISTS
+]
