@@ -1,6 +1,7 @@
 """engine: one component of a checkpoint, compiled for the target of the current platform."""
 
 load("//bazel/targets:table.bzl", "lacking_sentence")
+load(":knobs.bzl", "KNOB_ATTRS", "knob_options")
 load(":providers.bzl", "CheckpointInfo", "EngineInfo", "FamilyInfo")
 
 _TYPE = "//bazel/toolchains:engine_compiler_type"
@@ -31,7 +32,10 @@ def _impl(ctx):
     if ctx.attr.max_sequence:
         args.add("--max-sequence", ctx.attr.max_sequence)
     args.add("--max-batch", ctx.attr.max_batch)
-    for key, value in sorted(ctx.attr.options.items()):
+    for key in ctx.attr.options:
+        if key in KNOB_ATTRS:
+            fail("{}: '{}' is an attribute of engine(), not one of `options`".format(ctx.label, key))
+    for key, value in sorted((ctx.attr.options | knob_options(ctx, compiler.compiler)).items()):
         args.add("--option", "{}={}".format(key, value))
     args.add("--out-engine", engine)
     args.add("--out-contract", contract)
@@ -69,7 +73,7 @@ engine(name = "llm", checkpoint = ":checkpoint", family = ":llama", component = 
 ```
 The output group `report` says how long each phase took and what memory it needed.""",
     provides = [EngineInfo],
-    attrs = {
+    attrs = KNOB_ATTRS | {
         "checkpoint": attr.label(mandatory = True, cfg = "exec", providers = [CheckpointInfo], doc = "What to compile; read by actions alone, so it is prepared once for all targets."),
         "component": attr.string(default = "llm", doc = "Which of the family's networks."),
         "family": attr.label(mandatory = True, providers = [FamilyInfo], doc = "The owner of the model."),

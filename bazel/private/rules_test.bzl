@@ -2,6 +2,7 @@
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("//bazel:defs.bzl", "BundleInfo", "CheckpointInfo", "EngineInfo", "bundle", "checkpoint", "engine")
+load(":knobs.bzl", "default_knob_options")
 
 def _action(env, mnemonic):
     """The one action of that mnemonic."""
@@ -43,6 +44,33 @@ def _engine_impl(ctx):
 
 _engine_test = analysistest.make(_engine_impl)
 
+def _refused_impl(ctx):
+    env = analysistest.begin(ctx)
+    asserts.expect_failure(env, ctx.attr.sentence)
+    return analysistest.end(env)
+
+def _knobs_impl(ctx):
+    env = analysistest.begin(ctx)
+    words = _action(env, "TrtmcEngine").argv
+    given = [words[index + 1] for index, word in enumerate(words) if word == "--option"]
+    asserts.equals(env, ctx.attr.given, given)
+    return analysistest.end(env)
+
+_KNOBS_ATTRS = {"given": attr.string_list(doc = "The options that trtmc-build must get, in order.")}
+_PLATFORMS = "//command_line_option:platforms"
+_knobs_cpu_test = analysistest.make(_knobs_impl, attrs = _KNOBS_ATTRS)
+_knobs_sm_89_test = analysistest.make(
+    _knobs_impl,
+    attrs = _KNOBS_ATTRS,
+    config_settings = {_PLATFORMS: [str(Label("//bazel/targets:sm_89"))]},
+)
+_refused_sm_89_test = analysistest.make(
+    _refused_impl,
+    attrs = {"sentence": attr.string(mandatory = True, doc = "What the failure must say.")},
+    config_settings = {_PLATFORMS: [str(Label("//bazel/targets:sm_89"))]},
+    expect_failure = True,
+)
+
 def _bundle_impl(ctx):
     env = analysistest.begin(ctx)
     target = analysistest.target_under_test(env)
@@ -56,21 +84,16 @@ def _bundle_impl(ctx):
 
 _bundle_test = analysistest.make(_bundle_impl)
 
-def _refused_impl(ctx):
-    env = analysistest.begin(ctx)
-    asserts.expect_failure(env, ctx.attr.sentence)
-    return analysistest.end(env)
-
 _refused_test = analysistest.make(
     _refused_impl,
     attrs = {"sentence": attr.string(mandatory = True, doc = "What the failure must say.")},
     expect_failure = True,
 )
 
-def _refused(name, sentence, rule, **attrs):
+def _refused(name, sentence, rule, test = _refused_test, **attrs):
     """A target that must not analyze, and the test that says why."""
     rule(name = name + "_subject", tags = ["manual"], **attrs)
-    _refused_test(name = name, sentence = sentence, target_under_test = ":" + name + "_subject")
+    test(name = name, sentence = sentence, target_under_test = ":" + name + "_subject")
 
 def rules_test_suite(name):
     """All tests of this file.
@@ -98,6 +121,33 @@ def rules_test_suite(name):
     engine(name = "other_engine", checkpoint = "//families/qwen:default_checkpoint", family = "//families/qwen", tags = ["manual"])
     _refused(name + "_two_families", "has family llama, engine llm has qwen", bundle, engines = [data + "engine", ":other_engine"])
     _refused(name + "_component_twice", "needs the components llm; engines are given for llm, llm", bundle, engines = [data + "engine", data + "engine_again"])
+    tuned = {"checkpoint": data + "checkpoint", "family": "//families/llama"}
+    engine(
+        name = "tuned_engine",
+        optimization_level = 5,
+        profiles = "single",
+        tactic_sources = [],
+        tags = ["manual"],
+        weight_streaming = True,
+        workspace_mib = 512,
+        **tuned
+    )
+    options = default_knob_options() | {
+        "optimization_level": "5",
+        "profiles": "single",
+        "tactic_sources": "none",
+        "weight_streaming": "on",
+        "workspace_mib": "512",
+    }
+    _knobs_sm_89_test(
+        name = name + "_knobs_sm_89",
+        given = ["{}={}".format(key, value) for key, value in sorted(options.items())],
+        target_under_test = ":tuned_engine",
+    )
+    _knobs_cpu_test(name = name + "_knobs_cpu", given = [], target_under_test = ":tuned_engine")
+    _refused(name + "_knob_twice", "'profiles' is an attribute of engine()", engine, options = {"profiles": "exact"}, **tuned)
+    _refused(name + "_tactics", "tactic_sources has 'cudnn'", engine, test = _refused_sm_89_test, tactic_sources = ["cudnn"], **tuned)
+    _refused(name + "_workspace", "workspace_mib is -1", engine, test = _refused_sm_89_test, workspace_mib = -1, **tuned)
     native.test_suite(
         name = name,
         tests = [":" + name + "_" + test for test in [
@@ -105,9 +155,14 @@ def rules_test_suite(name):
             "checkpoint",
             "component_twice",
             "engine",
+            "knob_twice",
+            "knobs_cpu",
+            "knobs_sm_89",
             "no_files",
             "same_name",
+            "tactics",
             "two_families",
             "unknown_component",
+            "workspace",
         ]],
     )

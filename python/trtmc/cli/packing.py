@@ -25,12 +25,7 @@ ENGINE_TYPE = "application/octet-stream"
 JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain"
 
-_OPTION_FACTS = (
-    "precision",
-    "kernels",
-    "compute",
-    "profiles",
-)  # what a contract's report says about choices made at build time
+_OPTION_FACTS = ("precision", "kernels", "compute")  # what a contract's report says about choices made at build time
 
 
 @dataclass(frozen=True)
@@ -137,7 +132,8 @@ def _provenance(
     options: dict[str, Any] = {}
     for name, files in engines.items():
         facts = files.contract.report
-        options |= {f"{name}_{key}" if len(engines) > 1 else key: facts[key] for key in _OPTION_FACTS if key in facts}
+        chosen = {key: facts[key] for key in _OPTION_FACTS if key in facts} | facts.get("options", {})
+        options |= {f"{name}_{key}" if len(engines) > 1 else key: value for key, value in chosen.items()}
     return fmt.Provenance(
         checkpoint=fmt.CheckpointInfo(
             record.version,

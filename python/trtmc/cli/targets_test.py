@@ -36,7 +36,7 @@ def test_a_bundle_for_a_gpu(run: Run, model: Path, tmp_path: Path) -> None:
     assert code == 0, log
     assert "as bfloat16 (the checkpoint's own)" in log
     facts = value["report"]["components"]["llm"]
-    assert (facts["precision"], facts["profiles"]) == ("bf16", "shared")
+    assert (facts["precision"], facts["options"]["profiles"]) == ("bf16", "shared")
     code, shown, _ = run("inspect", bundle)
     header = shown["header"]
     assert "sm_89" in json.dumps(header) and "tensorrt_rtx" in json.dumps(header["provenance"]["compiler"])

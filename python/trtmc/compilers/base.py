@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from trtmc.compilers.options import Option, OptionSpec
 from trtmc.core.contract import Contract
 from trtmc.core.errors import ResourceError, UsageError
 from trtmc.core.report import Report
 from trtmc.core.target import TargetInfo
+
+__all__ = ["CompileOptions", "CompiledEngine", "Compiler", "NetworkSource", "Option", "OptionSpec"]
 
 
 class NetworkSource(Protocol):
@@ -49,15 +52,6 @@ class CompileOptions:
     target: TargetInfo
     values: Mapping[str, str] = field(default_factory=dict)
     scratch: Path | None = None
-
-
-@dataclass(frozen=True)
-class OptionSpec:
-    """One option of a compiler: its name, the values it takes (the first is the default) and what it does."""
-
-    name: str
-    values: tuple[str, ...]
-    meaning: str
 
 
 class CompiledEngine(ABC):
@@ -97,7 +91,7 @@ class Compiler(ABC):
     """Turns networks into engines for the targets that name it."""
 
     name: ClassVar[str]
-    options: ClassVar[tuple[OptionSpec, ...]] = ()
+    options: ClassVar[tuple[Option, ...]] = ()
 
     @abstractmethod
     def compile(self, source: NetworkSource, options: CompileOptions) -> CompiledEngine:
@@ -112,10 +106,9 @@ class Compiler(ABC):
                     "compiler.option",
                     f"compiler '{self.name}' has no option '{name}'; it has {', '.join(known) or 'none'}",
                 )
-            if value not in known[name].values:
+            if not known[name].accepts(value):
                 raise UsageError(
                     "compiler.option",
-                    f"option '{name}' of compiler '{self.name}' is one of {', '.join(known[name].values)}, "
-                    f"found '{value}'",
+                    f"option '{name}' of compiler '{self.name}' is {known[name].allowed}, found '{value}'",
                 )
-        return {name: options.values.get(name, spec.values[0]) for name, spec in known.items()}
+        return {name: options.values.get(name, spec.default) for name, spec in known.items()}

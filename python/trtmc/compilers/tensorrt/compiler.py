@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from trtmc.compilers.base import CompileOptions, Compiler, NetworkSource, OptionSpec
+from trtmc.compilers.base import CompileOptions, Compiler, NetworkSource
 from trtmc.compilers.tensorrt.configuration import set_target
 from trtmc.compilers.tensorrt.failure import BuildLog
+from trtmc.compilers.tensorrt.knobs import KNOBS, apply_knobs
 from trtmc.compilers.tensorrt.memory import lean_memory
 from trtmc.compilers.tensorrt.plan import PlanEngine, PlanFile
 from trtmc.compilers.tensorrt.profiles import ProfileMode, add_profile, engine_profiles
@@ -22,13 +23,7 @@ from trtmc.ops.lowering.verify import verify
 class _TensorRt(Compiler):
     """Both compilers; they differ by the package behind `trtmc.ops.lowering.api`."""
 
-    options = (
-        OptionSpec(
-            "profiles",
-            tuple(mode.value for mode in ProfileMode),
-            "shared: one profile a use, weights stored once; exact: the uses as declared; single: one for all",
-        ),
-    )
+    options = KNOBS
 
     def compile(self, source: NetworkSource, options: CompileOptions) -> PlanEngine:
         chosen = self.chosen(options)
@@ -38,6 +33,7 @@ class _TensorRt(Compiler):
             contract = replace(contract, profiles=engine_profiles(contract.profiles, ProfileMode(chosen["profiles"])))
             config = builder.create_builder_config()
             set_target(config, options.target)
+            apply_knobs(config, chosen, options.target)
             for profile in contract.profiles:
                 add_profile(builder, config, contract.inputs, profile)
         log, plan = BuildLog(builder), PlanFile(options.scratch)
@@ -45,7 +41,7 @@ class _TensorRt(Compiler):
             built = plan.build(builder, network, config)
         if not built:
             raise log.failure(network, options.target)
-        facts = {"compiler": self.name, **chosen, "network_layers": layer_counts(network)}
+        facts = {"compiler": self.name, "options": chosen, "network_layers": layer_counts(network)}
         engine = PlanEngine(replace(contract, report={**contract.report, **facts}), report, plan)
         report.facts.update(facts, engine_bytes=engine.length)
         return engine
