@@ -45,17 +45,24 @@ TEST(Bundle, ReadsTheWholeHeader) {
   EXPECT_EQ(header.family, "llama");
   EXPECT_EQ(header.task, "embedding");
   EXPECT_EQ(header.runtime_strategy, "strategy");
-  EXPECT_EQ(header.target.name, "cpu_x86_64");
-  EXPECT_EQ(header.target.cuda_version, std::nullopt);
+  EXPECT_EQ(header.targets[0].name, "cpu_x86_64");
+  EXPECT_EQ(header.targets[0].cuda_version, std::nullopt);
   EXPECT_EQ(header.assets.at("tokenizer"), "note.txt");
   EXPECT_EQ(header.assets.count("chat_template"), 0u);
   EXPECT_FALSE(header.text_generation.has_value());
-  const Contract& contract = header.find_component("llm")->contract;
+  const Contract& contract = header.find_component("llm")->find_engine("cpu_x86_64")->contract;
   EXPECT_EQ(contract.inputs[0].shape, (std::vector<Dim>{"batch", std::int64_t{4}}));
   EXPECT_EQ(contract.outputs[0].dtype, DType::kBFloat16);
   EXPECT_EQ(contract.profiles[0].dims.at("batch").opt, 2);
   EXPECT_EQ(contract.limits.max_batch, 3);
-  EXPECT_EQ(nlohmann::json::parse(header.provenance_json)["compiler"]["name"], "openvino");
+  EXPECT_EQ(nlohmann::json::parse(header.provenance_json)["builder"]["version"], "1");
+  EXPECT_EQ(header.find_component("llm")->find_engine("sm_89"), nullptr);
+  const BundleEngine& engine = header.components[0].engines[0];
+  EXPECT_EQ(engine.options_json, R"({"precision":"fp32"})");
+  const WeightBinding& binding = engine.weights.at(0);
+  EXPECT_EQ(binding.shape, (Shape{2, 1}));
+  EXPECT_EQ(binding.steps, (std::vector{WeightStep::kReshape, WeightStep::kCast}));
+  EXPECT_EQ(header.weights->tensors.at(0).dtype, DType::kFloat16);
   EXPECT_EQ((*opened)->id(), bundle::hash_text(encode_canonical(sample_header())));
 }
 

@@ -46,11 +46,21 @@ std::string profile_line(const Profile& profile) {
   return text + "\n";
 }
 
-std::string component_text(const BundleComponent& component) {
-  const Contract& contract = component.contract;
-  std::string text = "  " + component.name + ": engine " + component.engine + ", max_batch " +
-                     std::to_string(contract.limits.max_batch) + ", max_sequence " +
-                     std::to_string(contract.limits.max_sequence) + "\n";
+std::string target_line(const TargetInfo& target) {
+  const auto or_null = [](const std::optional<std::string>& text) {
+    return text ? encode_canonical(*text) : "null";
+  };
+  return "  target " + target.name + ": " + target.compiler + " " + target.compiler_version +
+         ", cuda " + or_null(target.cuda_version) + ", compute " +
+         or_null(target.compute_capability) + ", " + target.os + " " + target.arch + "\n";
+}
+
+std::string engine_text(const std::string& component, const BundleEngine& engine) {
+  const Contract& contract = engine.contract;
+  std::string text = "  " + component + " for " + engine.target + ": engine " + engine.section +
+                     ", max_batch " + std::to_string(contract.limits.max_batch) +
+                     ", max_sequence " + std::to_string(contract.limits.max_sequence) +
+                     "\n    options " + engine.options_json + "\n";
   std::set<std::string_view> state;
   for (const StatePair& pair : contract.state) state.insert({pair.input, pair.output});
   for (const TensorSpec& tensor : contract.inputs) {
@@ -65,7 +75,29 @@ std::string component_text(const BundleComponent& component) {
             std::string(dtype_name(first.dtype)) + " " + shape_text(first.shape) + "\n";
   }
   for (const Profile& profile : contract.profiles) text += profile_line(profile);
+  if (!engine.weights.empty()) {
+    const auto cast = std::count_if(
+        engine.weights.begin(), engine.weights.end(), [](const WeightBinding& binding) {
+          return std::ranges::find(binding.steps, WeightStep::kCast) != binding.steps.end();
+        });
+    text += "    weights " + str(engine.weights.size()) + " from outside, " +
+            std::to_string(cast) + " of them cast\n";
+  }
   return text;
+}
+
+std::string weights_text(const BundleHeader& header) {
+  const StoredWeights& stored = *header.weights;
+  std::set<std::string_view> dtypes;
+  for (const StoredTensor& tensor : stored.tensors) dtypes.insert(dtype_name(tensor.dtype));
+  std::string names;
+  for (std::string_view name : dtypes) names += std::string(name) + ", ";
+  std::uint64_t length = 0;
+  for (const BundleSection& section : header.sections) {
+    if (section.name == stored.section) length = section.length;
+  }
+  return "weights\n  " + stored.section + ": " + str(stored.tensors.size()) + " tensors, " +
+         names + str(length) + " bytes\n";
 }
 
 std::string sections_text(const std::vector<BundleSection>& sections) {
@@ -97,7 +129,6 @@ std::string text_generation_text(const json& facts) {
 std::string provenance_text(const json& provenance) {
   const json& checkpoint = provenance["checkpoint"];
   const json& builder = provenance["builder"];
-  const json& compiler = provenance["compiler"];
   std::string text = "provenance\n  checkpoint " + checkpoint["source"].get<std::string>() +
                      ", revision " + checkpoint["revision"].get<std::string>() + "\n";
   for (const json& file : checkpoint["files"]) {
@@ -107,9 +138,6 @@ std::string provenance_text(const json& provenance) {
   }
   text += "  builder " + builder["version"].get<std::string>() + ", sources sha256 " +
           builder["source_sha256"].get<std::string>().substr(0, 16) + "\n";
-  text += "  compiler " + compiler["name"].get<std::string>() + " " +
-          compiler["version"].get<std::string>() + "\n  options " +
-          encode_canonical(provenance["options"]) + "\n";
   return text;
 }
 
@@ -125,19 +153,18 @@ std::string describe_json(const Bundle& bundle) {
 std::string describe_text(const Bundle& bundle) {
   const BundleHeader& header = bundle.header();
   const json stored = json::parse(bundle.header_json());
-  const json& target = stored["target"];
   std::string text = "bundle " + std::string(bundle.id()) + "\n";
   text += "  version " + str(bundle::kVersion) + ", " + str(bundle.file_length()) +
           " bytes, header " + str(bundle.header_json().size()) + " bytes\n";
   text += "  kind " + header.kind + ", family " + header.family + ", task " + header.task + "\n";
   if (!header.runtime_strategy.empty()) text += "  strategy " + header.runtime_strategy + "\n";
-  text += "  target " + header.target.name + ": " + header.target.compiler + " " +
-          header.target.compiler_version + ", cuda " + encode_canonical(target["cuda_version"]) +
-          ", compute " + encode_canonical(target["compute_capability"]) + ", " + header.target.os +
-          " " + header.target.arch + "\n";
+  for (const TargetInfo& target : header.targets) text += target_line(target);
   text += sections_text(header.sections);
   if (!header.components.empty()) text += "components\n";
-  for (const BundleComponent& component : header.components) text += component_text(component);
+  for (const BundleComponent& component : header.components) {
+    for (const BundleEngine& engine : component.engines) text += engine_text(component.name, engine);
+  }
+  if (header.weights) text += weights_text(header);
   if (header.text_generation) text += text_generation_text(stored["text_generation"]);
   return text + provenance_text(stored["provenance"]);
 }

@@ -81,10 +81,64 @@ Contract read_contract(const Node& node) {
                   node["profiles"].list(read_profile), read_limits(node["limits"])};
 }
 
+Shape read_fixed_shape(const Node& node) {
+  Shape shape;
+  for (std::int64_t dim :
+       node.list([](const Node& n) { return n.integer(1, kMaxDim); }, 0, kMaxRank)) {
+    shape.push_back(dim);
+  }
+  return shape;
+}
+
+WeightStep read_step(const Node& node) {
+  return node.one_of({"reshape", "cast"}) == "cast" ? WeightStep::kCast : WeightStep::kReshape;
+}
+
+WeightBinding read_binding(const Node& node) {
+  node.expect_keys({"input", "dtype", "shape", "tensor", "steps"});
+  return WeightBinding{node["input"].text(), read_dtype(node["dtype"]),
+                       read_fixed_shape(node["shape"]), node["tensor"].text(),
+                       node["steps"].list(read_step, 0, 2)};
+}
+
+// Checked, but kept as text: nothing acts on it.
+std::string read_options(const Node& node) {
+  node.members([](const std::string&, const Node& value) {
+    if (value.json().is_structured()) {
+      value.wrong_type("a string or an integer or a number with a fraction or true or false");
+    }
+  });
+  return encode_canonical(node.json());
+}
+
+BundleEngine read_engine(const Node& node) {
+  node.expect_keys({"target", "section", "contract", "weights", "options"});
+  return BundleEngine{node["target"].identifier(), node["section"].text(),
+                      read_contract(node["contract"]),
+                      node["weights"].list(read_binding, 0, 65536), read_options(node["options"])};
+}
+
 BundleComponent read_component(const Node& node) {
-  node.expect_keys({"name", "engine", "contract"});
-  return BundleComponent{node["name"].identifier(), node["engine"].text(),
-                         read_contract(node["contract"])};
+  node.expect_keys({"name", "engines"});
+  return BundleComponent{node["name"].identifier(), node["engines"].list(read_engine, 1, 64)};
+}
+
+DType read_stored_dtype(const Node& node) {
+  const DType dtype = read_dtype(node);
+  if (dtype_bits(dtype) < 8) node.fail(kBadValue, "is a type of less than a byte");
+  return dtype;
+}
+
+StoredTensor read_stored(const Node& node) {
+  node.expect_keys({"name", "dtype", "shape", "offset"});
+  return StoredTensor{node["name"].text(), read_stored_dtype(node["dtype"]),
+                      read_fixed_shape(node["shape"]),
+                      static_cast<std::uint64_t>(node["offset"].integer(0))};
+}
+
+StoredWeights read_weights(const Node& node) {
+  node.expect_keys({"section", "tensors"});
+  return StoredWeights{node["section"].text(), node["tensors"].list(read_stored, 1, 65536)};
 }
 
 SamplingDefaults read_sampling(const Node& node) {
@@ -146,7 +200,7 @@ std::string read_file(const Node& node) {
 
 // Checked, but kept as text: nothing acts on it. Returns the names of the checkpoint's files.
 std::vector<std::string> read_provenance(const Node& node) {
-  node.expect_keys({"checkpoint", "builder", "compiler", "options"});
+  node.expect_keys({"checkpoint", "builder"});
   const Node checkpoint = node["checkpoint"];
   checkpoint.expect_keys({"version", "source", "revision", "files"});
   checkpoint["version"].integer(1, 1);
@@ -157,15 +211,6 @@ std::vector<std::string> read_provenance(const Node& node) {
   builder.expect_keys({"version", "source_sha256"});
   builder["version"].text();
   builder["source_sha256"].sha256();
-  const Node compiler = node["compiler"];
-  compiler.expect_keys({"name", "version"});
-  compiler["name"].identifier();
-  compiler["version"].text();
-  node["options"].members([](const std::string&, const Node& value) {
-    if (value.json().is_structured()) {
-      value.wrong_type("a string or an integer or a number with a fraction or true or false");
-    }
-  });
   return files;
 }
 
@@ -175,16 +220,17 @@ Result<BundleHeader> decode_header(std::string_view stored) {
   TRTMC_ASSIGN_OR_RETURN(const nlohmann::json json, decode_canonical(stored));
   Diagnosis diagnosis;
   const Node node(json, diagnosis);
-  node.expect_keys({"kind", "family", "task", "runtime_strategy", "target", "components",
-                    "text_generation", "assets", "sections", "provenance"});
+  node.expect_keys({"kind", "family", "task", "runtime_strategy", "targets", "components",
+                    "weights", "text_generation", "assets", "sections", "provenance"});
   BundleHeader header;
   header.kind = node["kind"].one_of({"native", "optimized"});
   header.family = node["family"].identifier();
   header.task = node["task"].identifier();
   header.runtime_strategy =
       node["runtime_strategy"].optional([](const Node& n) { return n.identifier(); }).value_or("");
-  header.target = read_target(node["target"]);
+  header.targets = node["targets"].list(read_target, 1, 64);
   header.components = node["components"].list(read_component, 0, 256);
+  header.weights = node["weights"].optional(read_weights);
   header.text_generation = node["text_generation"].optional(read_text_generation);
   header.assets = read_assets(node["assets"]);
   header.sections = node["sections"].list(read_section, 1, 65536);

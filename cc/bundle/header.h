@@ -18,6 +18,11 @@ Result<BundleHeader> decode_header(std::string_view stored);
 // provenance.checkpoint.files.
 Status check_relations(const BundleHeader& header, const std::vector<std::string>& files);
 
+// Parts of it, in weights_check.cc: names, bindings and steps; then, once the sections are known
+// to exist, that the stored tensors have the one layout that their sizes allow.
+Status check_weights(const BundleHeader& header);
+Status check_weights_layout(const BundleHeader& header);
+
 // Slash-separated parts of letters, digits, '_', '-', '.', none starting with a dot; 255 bytes.
 bool is_section_name(std::string_view name);
 

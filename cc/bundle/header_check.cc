@@ -102,6 +102,38 @@ Status check_contract(const Contract& contract, const std::string& where) {
   return check_dimensions(contract, where);
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// One engine per target, in the order of the targets; every engine with a sound contract.
+Status check_component(const BundleComponent& component, const std::vector<std::string>& targets,
+                       const std::string& where) {
+  std::vector<std::string> found;
+  for (const BundleEngine& engine : component.engines) found.push_back(engine.target);
+  if (found != targets) {
+    return fault(kInconsistent, "header: " + where + " has engines for " + joined(found) +
+                                    ", expected one for each of " + joined(targets) +
+                                    ", in this order");
+  }
+  for (std::size_t i = 0; i < component.engines.size(); ++i) {
+    const BundleEngine& engine = component.engines[i];
+    const std::string at = where + ".engines[" + std::to_string(i) + "]";
+    TRTMC_RETURN_IF_ERROR(check_contract(engine.contract, at + ".contract"));
+    const auto input = [](const WeightBinding& binding) { return binding.input; };
+    TRTMC_RETURN_IF_ERROR(check_unique(engine.weights, input, at + ".weights", "input"));
+    for (const WeightBinding& binding : engine.weights) {
+      if (engine.contract.find_input(binding.input) != nullptr) {
+        return fault(kInconsistent, "header: " + at + ": " + quote(binding.input) +
+                                        " is a weight and an input of the contract");
+      }
+    }
+  }
+  return Status::ok();
+}
+
 Status check_tokens(const TextGenerationInfo& text) {
   std::vector<std::optional<std::int32_t>> named = {text.bos_token_id, text.pad_token_id};
   named.insert(named.end(), text.eos_token_ids.begin(), text.eos_token_ids.end());
@@ -145,9 +177,14 @@ Status check_section_names(const std::vector<BundleSection>& sections) {
 Status check_references(const BundleHeader& header) {
   std::vector<std::pair<std::string, std::string>> wanted;
   for (std::size_t i = 0; i < header.components.size(); ++i) {
-    wanted.emplace_back("components[" + std::to_string(i) + "].engine",
-                        header.components[i].engine);
+    const std::vector<BundleEngine>& engines = header.components[i].engines;
+    for (std::size_t j = 0; j < engines.size(); ++j) {
+      wanted.emplace_back("components[" + std::to_string(i) + "].engines[" + std::to_string(j) +
+                              "].section",
+                          engines[j].section);
+    }
   }
+  if (header.weights) wanted.emplace_back("weights.section", header.weights->section);
   for (const auto& [role, name] : header.assets) wanted.emplace_back("assets." + role, name);
   if (header.kind == "optimized") wanted.emplace_back("kind 'optimized'", "optimized_runtime.json");
   for (const auto& [where, name] : wanted) {
@@ -178,11 +215,15 @@ bool is_section_name(std::string_view name) {
 
 Status check_relations(const BundleHeader& header, const std::vector<std::string>& files) {
   TRTMC_RETURN_IF_ERROR(check_kind(header));
+  TRTMC_RETURN_IF_ERROR(check_unique(header.targets, kName, "targets", "name"));
   TRTMC_RETURN_IF_ERROR(check_unique(header.components, kName, "components", "name"));
+  std::vector<std::string> targets;
+  for (const TargetInfo& target : header.targets) targets.push_back(target.name);
   for (std::size_t i = 0; i < header.components.size(); ++i) {
-    TRTMC_RETURN_IF_ERROR(check_contract(header.components[i].contract,
-                                         "components[" + std::to_string(i) + "].contract"));
+    TRTMC_RETURN_IF_ERROR(check_component(header.components[i], targets,
+                                          "components[" + std::to_string(i) + "]"));
   }
+  TRTMC_RETURN_IF_ERROR(check_weights(header));
   if (header.text_generation) TRTMC_RETURN_IF_ERROR(check_tokens(*header.text_generation));
   for (std::size_t i = 1; i < files.size(); ++i) {
     if (files[i - 1] >= files[i]) {
@@ -191,7 +232,8 @@ Status check_relations(const BundleHeader& header, const std::vector<std::string
     }
   }
   TRTMC_RETURN_IF_ERROR(check_section_names(header.sections));
-  return check_references(header);
+  TRTMC_RETURN_IF_ERROR(check_references(header));
+  return check_weights_layout(header);
 }
 
 }  // namespace trtmc::bundle

@@ -43,6 +43,9 @@ inline constexpr Rule kSectionOverlap{"bundle.section_overlap", ExitClass::kBadI
 inline constexpr Rule kSectionGap{"bundle.section_gap", ExitClass::kBadInput};
 inline constexpr Rule kSectionOutOfBounds{"bundle.section_out_of_bounds", ExitClass::kBadInput};
 inline constexpr Rule kMissingSection{"bundle.missing_section", ExitClass::kBadInput};
+inline constexpr Rule kMissingWeight{"bundle.missing_weight", ExitClass::kBadInput};
+inline constexpr Rule kWeightSteps{"bundle.weight_steps", ExitClass::kBadInput};
+inline constexpr Rule kWeightsLayout{"bundle.weights_layout", ExitClass::kBadInput};
 inline constexpr Rule kNonzeroPadding{"bundle.nonzero_padding", ExitClass::kBadInput};
 inline constexpr Rule kSectionSha256{"bundle.section_sha256", ExitClass::kBadInput};
 inline constexpr Rule kNoSuchSection{"bundle.no_such_section", ExitClass::kBadInput};

@@ -23,19 +23,26 @@ inline std::string hash_text(std::string_view text) {
 inline nlohmann::json sample_header() {
   static constexpr std::string_view kText = R"({
     "kind": "native", "family": "llama", "task": "embedding", "runtime_strategy": "strategy",
-    "target": {"name": "cpu_x86_64", "compiler": "openvino", "compiler_version": "1",
-               "cuda_version": null, "compute_capability": null, "os": "linux", "arch": "x86_64"},
-    "components": [{"name": "llm", "engine": "llm.engine", "contract": {
-        "inputs": [{"name": "x", "dtype": "float32", "shape": ["batch", 4]}],
-        "outputs": [{"name": "y", "dtype": "bfloat16", "shape": [1]}],
-        "state": [], "profiles": [{"name": "only", "dims": {"batch": [1, 2, 3]}}],
-        "limits": {"max_batch": 3, "max_sequence": 0}}}],
+    "targets": [{"name": "cpu_x86_64", "compiler": "openvino", "compiler_version": "1",
+                 "cuda_version": null, "compute_capability": null, "os": "linux",
+                 "arch": "x86_64"}],
+    "components": [{"name": "llm", "engines": [{
+        "target": "cpu_x86_64", "section": "llm.engine",
+        "weights": [{"input": "w", "dtype": "float32", "shape": [2, 1], "tensor": "note",
+                     "steps": ["reshape", "cast"]}],
+        "options": {"precision": "fp32"},
+        "contract": {
+            "inputs": [{"name": "x", "dtype": "float32", "shape": ["batch", 4]}],
+            "outputs": [{"name": "y", "dtype": "bfloat16", "shape": [1]}],
+            "state": [], "profiles": [{"name": "only", "dims": {"batch": [1, 2, 3]}}],
+            "limits": {"max_batch": 3, "max_sequence": 0}}}]}],
+    "weights": {"section": "note.txt", "tensors": [
+        {"name": "note", "dtype": "float16", "shape": [2], "offset": 0}]},
     "text_generation": null,
     "assets": {"tokenizer": "note.txt", "tokenizer_config": null, "chat_template": null},
     "sections": [], "provenance": {
         "checkpoint": {"version": 1, "source": "test", "revision": "r", "files": []},
-        "builder": {"version": "1", "source_sha256": ""},
-        "compiler": {"name": "openvino", "version": "1"}, "options": {}}})";
+        "builder": {"version": "1", "source_sha256": ""}}})";
   nlohmann::json header = nlohmann::json::parse(kText);
   header["provenance"]["builder"]["source_sha256"] = hash_text("sources");
   const auto section = [](std::string_view name, std::int64_t offset, std::string_view content) {

@@ -109,7 +109,7 @@ json answer_json(const IPipeline& pipeline, const Answer& a, const GenerationOpt
                  {{"id", pipeline.bundle_id()},
                   {"family", h.family},
                   {"runtime_strategy", h.runtime_strategy},
-                  {"target", h.target.name}}}};
+                  {"target", pipeline.target().name}}}};
   if (options.logprobs) value["logprobs"] = logprobs_json(r.logprobs);
   return value;
 }

@@ -14,6 +14,7 @@ LoadOptions CommonOptions::load_options() const {
   options.threads = threads;
   options.compute = compute;
   options.device = device;
+  options.target = target;
   options.max_sequence = max_sequence;
   return options;
 }
@@ -49,6 +50,8 @@ void add_common_options(CLI::App& app, CommonOptions& o) {
       ->capture_default_str();
   app.add_option("--compute", o.compute,
                  "faster numerics by name, e.g. bf16 (default: those of the bundle)");
+  app.add_option("--target", o.target,
+                 "which of the bundle's targets to run (default: the best for this machine)");
   app.add_option("--threads", o.threads, "threads to compute with (default: automatic)");
   app.add_option("--device", o.device, "number of the GPU that runs a GPU bundle (default: 0)");
   app.add_option("--max-sequence", o.max_sequence,

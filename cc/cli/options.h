@@ -20,6 +20,7 @@ struct CommonOptions {
   std::string runtime_root;
   std::string verify = "lazy";
   std::string compute;
+  std::string target;
   int threads = 0;
   int device = 0;
   std::int64_t max_sequence = 0;

@@ -17,10 +17,25 @@ Result<std::unique_ptr<Engine>> load_component(const PipelineInputs& inputs,
                      "\" needs the component \"" + std::string(name) +
                      "\", which the bundle does not have");
   }
-  TRTMC_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
-                         bundle.section(component->engine));
-  const EngineBlob blob{bytes, component->engine, std::string(bundle.id()), inputs.bundle, {}};
-  return inputs.backend->load(blob, component->contract, inputs.engine);
+  const BundleEngine* engine = component->find_engine(inputs.target.name);
+  if (engine == nullptr) {
+    return bad_input("load.missing_component", std::string(bundle.path()) + ": component \"" +
+                     std::string(name) + "\" has no engine for target \"" + inputs.target.name +
+                     "\"");
+  }
+  TRTMC_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, bundle.section(engine->section));
+  EngineBlob blob{bytes, engine->section, std::string(bundle.id()), inputs.bundle, {}};
+  if (!engine->weights.empty()) {
+    if (inputs.weights == nullptr) {
+      return internal_error("load.no_weight_source", "nobody serves the external weights of \"" +
+                            engine->section + "\"");
+    }
+    TRTMC_ASSIGN_OR_RETURN(WeightSet set, inputs.weights->weights_of(*engine));
+    blob.weights = std::move(set.tensors);
+    using Both = std::pair<std::shared_ptr<const BundleView>, std::shared_ptr<const void>>;
+    blob.keepalive = std::make_shared<Both>(inputs.bundle, std::move(set.keepalive));
+  }
+  return inputs.backend->load(blob, engine->contract, inputs.engine);
 }
 
 Result<std::unique_ptr<IPipeline>> CausalPipeline::create(const PipelineInputs& inputs,

@@ -23,7 +23,8 @@ class InferenceState {
   virtual MemoryReport memory() const = 0;
 };
 
-// Loads the engine of the component `name` of the bundle. "load.missing_component" (kBadInput).
+// Loads the engine of the component `name` for inputs.target, with its external weights if it has
+// any. "load.missing_component" (kBadInput).
 Result<std::unique_ptr<Engine>> load_component(const PipelineInputs& inputs, std::string_view name);
 
 class CausalPipeline final : public IPipeline, public TextGeneration {
@@ -37,6 +38,7 @@ class CausalPipeline final : public IPipeline, public TextGeneration {
 
   const BundleHeader& header() const override { return inputs_.bundle->header(); }
   std::string_view bundle_id() const override { return inputs_.bundle->id(); }
+  const TargetInfo& target() const override { return inputs_.target; }
   MemoryReport memory() const override { return state_->memory(); }
   TextGeneration* text_generation() override { return this; }
 

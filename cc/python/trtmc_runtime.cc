@@ -204,7 +204,7 @@ void bind_pipeline(py::module_& m) {
       .def_property_readonly("bundle_id",
                              [](Pipeline& p) { return std::string(p.info().bundle_id()); })
       .def_property_readonly("family", [](Pipeline& p) { return p.info().header().family; })
-      .def_property_readonly("target", [](Pipeline& p) { return p.info().header().target.name; })
+      .def_property_readonly("target", [](Pipeline& p) { return p.info().target().name; })
       .def_property_readonly("vocab_size", [](Pipeline& p) { return p.llm().info().vocab_size; })
       .def_property_readonly("max_sequence",
                              [](Pipeline& p) { return p.llm().info().max_sequence; })

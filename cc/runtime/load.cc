@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cc/bundle/bundle.h"
+#include "cc/runtime/choose_target.h"
 #include "cc/runtime/library_folder.h"
 #include "cc/runtime/registry.h"
 #include "cc/runtime/text_codec.h"
@@ -60,6 +61,15 @@ Status check_kind(const BundleHeader& header) {
                      "\"; this runtime runs native bundles only");
 }
 
+OpenBackend opener(Registry& registry, int device) {
+  return [&registry, device](const TargetInfo& target) -> Result<std::shared_ptr<Backend>> {
+    TRTMC_RETURN_IF_ERROR(check_machine(target));
+    TRTMC_ASSIGN_OR_RETURN(std::shared_ptr<Backend> backend, registry.backend(target, device));
+    TRTMC_RETURN_IF_ERROR(backend->check_target(target));
+    return backend;
+  };
+}
+
 }  // namespace
 
 Result<std::unique_ptr<IPipeline>> load(const std::string& path, const LoadOptions& options) {
@@ -73,7 +83,6 @@ Result<std::unique_ptr<IPipeline>> load(const std::string& path, const LoadOptio
     return status.message().starts_with(path) ? status : status.with_context(path);
   };
   if (Status s = check_kind(header); !s.is_ok()) return with_path(s);
-  if (Status s = check_machine(header.target); !s.is_ok()) return with_path(s);
 
   PipelineInputs inputs;
   inputs.bundle = bundle;
@@ -84,10 +93,10 @@ Result<std::unique_ptr<IPipeline>> load(const std::string& path, const LoadOptio
   Registry registry(folder);
   auto plugin = registry.plugin(header.runtime_strategy);
   if (!plugin.is_ok()) return with_path(plugin.status());
-  auto backend = registry.backend(header.target, options.device);
-  if (!backend.is_ok()) return with_path(backend.status());
-  inputs.backend = std::move(backend).value();
-  if (Status s = inputs.backend->check_target(header.target); !s.is_ok()) return with_path(s);
+  auto choice = choose_target(header.targets, options.target, opener(registry, options.device));
+  if (!choice.is_ok()) return with_path(choice.status());
+  inputs.target = choice->target;
+  inputs.backend = choice->backend;
 
   inputs.engine.threads = options.threads;
   inputs.engine.compute = options.compute;

@@ -149,6 +149,24 @@ TEST_F(LoadTest, GpuTargetWithoutADriver) {
                  {"target sm_89 needs an NVIDIA GPU of compute capability 8.9; no driver found"});
 }
 
+TEST_F(LoadTest, AFatBundleRunsWhereItCan) {
+  if (::access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "this machine has the driver";
+  parts_.more_targets = {{"sm_89", "tensorrt_rtx", "1.7.1", "13.0", "8.9", "linux", "x86_64"},
+                         {"rtx_portable", "tensorrt_rtx", "1.7.1", "13.0", {}, "linux", "x86_64"}};
+  auto loaded = load(bundle(), options());
+  ASSERT_TRUE(loaded.is_ok()) << loaded.status().message();
+  EXPECT_EQ((*loaded)->target().name, "table");
+  EXPECT_EQ((*loaded)->header().targets.size(), 3u);
+  LoadOptions named = options();
+  named.target = "sm_89";
+  EXPECT_EQ(load(bundle(), named).status().code(), "load.wrong_target");
+  named.target = "sm_90";
+  EXPECT_EQ(load(bundle(), named).status().code(), "load.unknown_target");
+  parts_.target.arch = "riscv64";
+  expect_failure("load.no_target", 5,
+                 {"sm_89, rtx_portable, table", "capability 8.9; no driver found", "riscv64"});
+}
+
 TEST_F(LoadTest, CorruptSection) {
   const std::string path = bundle();
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);

@@ -69,24 +69,31 @@ json header_json(const BundleParts& p, const std::map<std::string, std::string>&
   const std::string zero(64, '0');
   json roles = {{"tokenizer", none}, {"tokenizer_config", none}, {"chat_template", none}};
   for (const auto& [role, section] : assets) roles[role] = section;
-  const TargetInfo& t = p.target;
+  std::vector<TargetInfo> targets = {p.target};
+  targets.insert(targets.end(), p.more_targets.begin(), p.more_targets.end());
+  json target_list = json::array(), engines = json::array();
+  for (const TargetInfo& t : targets) {
+    target_list.push_back({{"name", t.name},
+                           {"compiler", t.compiler},
+                           {"compiler_version", t.compiler_version},
+                           {"cuda_version", or_null(t.cuda_version)},
+                           {"compute_capability", or_null(t.compute_capability)},
+                           {"os", t.os},
+                           {"arch", t.arch}});
+    engines.push_back({{"target", t.name},
+                       {"section", "engines/llm.engine"},
+                       {"contract", contract_json(table_contract(p.model.vocab, p.limits))},
+                       {"weights", json::array()},
+                       {"options", json::object()}});
+  }
   return {
       {"kind", "native"},
       {"family", "toy"},
       {"task", p.task},
       {"runtime_strategy", p.strategy},
-      {"target",
-       {{"name", t.name},
-        {"compiler", t.compiler},
-        {"compiler_version", t.compiler_version},
-        {"cuda_version", or_null(t.cuda_version)},
-        {"compute_capability", or_null(t.compute_capability)},
-        {"os", t.os},
-        {"arch", t.arch}}},
-      {"components",
-       {{{"name", "llm"},
-         {"engine", "engines/llm.engine"},
-         {"contract", contract_json(table_contract(p.model.vocab, p.limits))}}}},
+      {"targets", target_list},
+      {"components", {{{"name", "llm"}, {"engines", engines}}}},
+      {"weights", none},
       {"text_generation",
        {{"vocab_size", p.model.vocab},
         {"max_sequence", p.limits.max_sequence},
@@ -107,9 +114,7 @@ json header_json(const BundleParts& p, const std::map<std::string, std::string>&
           {"source", "test:toy"},
           {"revision", "1"},
           {"files", {{{"name", "config.json"}, {"size", 2}, {"sha256", zero}}}}}},
-        {"builder", {{"version", "0"}, {"source_sha256", zero}}},
-        {"compiler", {{"name", t.compiler}, {"version", t.compiler_version}}},
-        {"options", json::object()}}}};
+        {"builder", {{"version", "0"}, {"source_sha256", zero}}}}}};
 }
 
 std::string little_endian(std::uint64_t value, int bytes) {

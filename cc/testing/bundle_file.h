@@ -14,6 +14,7 @@ namespace trtmc::testing {
 struct BundleParts {
   std::string strategy = "toy_decoder";
   TargetInfo target = {"table", "table", "1", {}, {}, "linux", "x86_64"};
+  std::vector<TargetInfo> more_targets;  // with the same engine
   std::string task = "text_generation_causal";
   TableModel model;
   TableLimits limits;

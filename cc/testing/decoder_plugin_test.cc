@@ -16,6 +16,7 @@ using testing::TableModel;
 
 PipelineInputs inputs_of(std::shared_ptr<const BundleView> bundle) {
   PipelineInputs inputs;
+  inputs.target = bundle->header().targets.at(0);
   inputs.bundle = std::move(bundle);
   inputs.backend = std::make_shared<testing::TableBackend>(std::make_shared<testing::RunLog>());
   inputs.text = testing::PieceCodec::letters();
@@ -62,9 +63,9 @@ TEST(DecoderPlugin, BadBundlesAreNamed) {
   EXPECT_EQ(make([](BundleHeader& h) { h.text_generation.reset(); }).code(), "load.bad_header");
   EXPECT_EQ(make([](BundleHeader& h) { h.text_generation->vocab_size = 25; }).code(),
             "load.bad_header");
-  EXPECT_EQ(make([](BundleHeader& h) { h.components[0].engine = "gone"; }).code(),
+  EXPECT_EQ(make([](BundleHeader& h) { h.components[0].engines[0].section = "gone"; }).code(),
             "bundle.no_section");
-  EXPECT_EQ(make([](BundleHeader& h) { h.components[0].contract.state.pop_back(); }).code(),
+  EXPECT_EQ(make([](BundleHeader& h) { h.components[0].engines[0].contract.state.pop_back(); }).code(),
             "decoder.bad_cache");
 }
 

@@ -38,9 +38,10 @@ class MemoryBundle final : public BundleView {
     h.family = "toy";
     h.task = "text_generation_causal";
     h.runtime_strategy = strategy;
-    h.target.name = "table";
-    h.target.compiler = "table";
-    h.components = {{"llm", "engines/llm", table_contract(model.vocab, limits)}};
+    h.targets.resize(1);
+    h.targets[0].name = h.targets[0].compiler = "table";
+    h.components = {
+        {"llm", {{"table", "engines/llm", table_contract(model.vocab, limits), {}, "{}"}}}};
     h.text_generation = TextGenerationInfo{.vocab_size = model.vocab,
                                            .max_sequence = limits.max_sequence,
                                            .bos_token_id = {},

@@ -8,40 +8,36 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from tests.bundle_corpus import sample
+from tests.bundle_corpus.case import Case
+from tests.bundle_corpus.case import edited as _edited
+from tests.bundle_corpus.case import put as _put
 from tests.bundle_corpus.sample import SECTIONS, Json, assemble, canonical, with_preamble
+from tests.bundle_corpus.weight_cases import weight_cases
 
-
-@dataclass(frozen=True)
-class Case:
-    """One file and its verdict: "ok", or a slug without the leading "bundle."."""
-
-    name: str
-    data: bytes
-    verdict: str
+LAST = len(SECTIONS) - 1
 
 
 def all_cases() -> list[Case]:
     """Every case; names are unique."""
-    return [*_good(), *_preamble(), *_text(), *_schema(), *_relations(), *_names(), *_layout(), *_content()]
+    return [
+        *_good(),
+        *_preamble(),
+        *_text(),
+        *_schema(),
+        *_relations(),
+        *_names(),
+        *_layout(),
+        *_content(),
+        *weight_cases(),
+    ]
 
 
-def _edited(change: Callable[[Json], object]) -> bytes:
-    """The good bundle with a changed header value, its hash made right again."""
-    value = sample.header()
-    change(value)
-    return assemble(canonical(value), SECTIONS)
-
-
-def _put(*path: str | int, to: Json) -> Callable[[Json], None]:
-    def change(value: Json) -> None:
-        for key in path[:-1]:
-            value = value[key]
-        value[path[-1]] = to
-
-    return change
+def _embed(value: Json) -> None:
+    """Takes the external weights out of a header."""
+    value["weights"] = None
+    value["components"][0]["engines"][0]["weights"] = []
 
 
 def _good() -> Iterator[Case]:
@@ -49,22 +45,32 @@ def _good() -> Iterator[Case]:
     minimal = sample.header()
     minimal |= {"task": "embedding", "text_generation": None}
     minimal["assets"]["tokenizer"] = None
+    _embed(minimal)
     one = {"engines/llm.engine": b"x"}
     yield Case("good-one-section-of-one-byte", assemble(canonical(sample.with_sections(minimal, one)), one), "ok")
     full = {**SECTIONS, "a": bytes(4096), "b": b"y" * 4097, "c": b"z" * 8191}
     yield Case(
         "good-lengths-around-a-page", assemble(canonical(sample.with_sections(sample.header(), full)), full), "ok"
     )
-    optimized = sample.header() | {"kind": "optimized", "runtime_strategy": None, "components": []}
+    optimized = sample.header() | {"kind": "optimized", "runtime_strategy": None, "components": [], "weights": None}
     tree = {"optimized_runtime.json": b"{}", "artifacts/lib.so": b"\x7fELF", "text/tokenizer.json": b"{}"}
     yield Case("good-optimized", assemble(canonical(sample.with_sections(optimized, tree)), tree), "ok")
     other = sample.header()
     other["provenance"]["checkpoint"]["source"] = 'hub:Größe/模型 \U0001f600"\\/'
-    other["provenance"]["options"] = {"text": "\x00\x07\x08\t\n\f\r\x1f\x7f\u2028", "small": 1e-7, "large": 1.5e300}
+    other["components"][0]["engines"][0]["options"] = {
+        "text": "\x00\x07\x08\t\n\f\r\x1f\x7f\u2028",
+        "small": 1e-7,
+        "large": 1.5e300,
+    }
     yield Case("good-unusual-text", assemble(canonical(sample.with_sections(other, SECTIONS)), SECTIONS), "ok")
+    fat = sample.header()
+    _two_targets(reverse=False)(fat)
+    yield Case("good-two-targets", assemble(canonical(sample.with_sections(fat, SECTIONS)), SECTIONS), "ok")
     floats = sample.header()
     numbers = [0.0, -0.0, 1e-4, 9.999e-5, 1e15, 1e16, 123456789012345680.0, 5e-324, 1.7976931348623157e308, 0.1, 2 / 3]
-    floats["provenance"]["options"] = {f"f{i}": number for i, number in enumerate(numbers)} | {"i": -(2**63)}
+    floats["components"][0]["engines"][0]["options"] = {f"f{i}": number for i, number in enumerate(numbers)} | {
+        "i": -(2**63)
+    }
     yield Case("good-floats", assemble(canonical(sample.with_sections(floats, SECTIONS)), SECTIONS), "ok")
 
 
@@ -177,7 +183,9 @@ def _paths(value: Json, *path: str | int) -> Iterator[tuple[str | int, ...]]:
 
 
 #: Places whose keys are free: members may be missing or of any of several types.
-_FREE = (("provenance", "options"), ("components", 0, "contract", "profiles", 0, "dims"))
+_ENGINE = ("components", 0, "engines", 0)
+_CONTRACT = (*_ENGINE, "contract")
+_FREE = ((*_ENGINE, "options"), (*_CONTRACT, "profiles", 0, "dims"))
 
 
 def _schema() -> Iterator[Case]:
@@ -202,12 +210,17 @@ def _schema() -> Iterator[Case]:
 
 def _object_verdict(path: tuple[str | int, ...]) -> str:
     """An empty object lacks keys where a record or null is expected, and has the wrong type elsewhere."""
-    record = {("components", 0), ("sections", 0), ("sections", 1)}
     last_two = path[-2:]
     in_list = len(last_two) == 2 and isinstance(last_two[1], int)
-    if path in record or (in_list and last_two[0] in ("inputs", "outputs", "state", "profiles", "files")):
+    if path == ("weights",) or (in_list and last_two[0] in _LISTS_OF_RECORDS):
         return "missing_key"
     return "wrong_type"
+
+
+_LISTS_OF_RECORDS = (
+    "targets", "components", "engines", "weights", "tensors", "sections", "inputs", "outputs", "state", "profiles",
+    "files",
+)  # fmt: skip
 
 
 def _pop(value: Json, path: tuple[str | int, ...]) -> None:
@@ -217,7 +230,7 @@ def _pop(value: Json, path: tuple[str | int, ...]) -> None:
 
 
 def _values() -> Iterator[Case]:
-    contract = ("components", 0, "contract")
+    contract = _CONTRACT
     tensor = (*contract, "inputs", 0)
     text = ("text_generation",)
     sampling = (*text, "sampling")
@@ -226,10 +239,14 @@ def _values() -> Iterator[Case]:
         (("kind",), [None, 1], "wrong_type"),
         (("family",), ["", "Llama", "1a", "a-b", "ä", "a" * 65, "a\n"], "bad_value"),
         (("runtime_strategy",), ["", "a b"], "bad_value"),
-        (("target", "compiler_version"), ["", "a\nb", "a\x7fb", "a\u0085b", "x" * 256, "ä" * 128], "bad_value"),
-        (("target", "cuda_version"), [""], "bad_value"),
-        (("target", "cuda_version"), [13.0, 13, False], "wrong_type"),
+        (("targets", 0, "compiler_version"), ["", "a\nb", "a\x7fb", "a\u0085b", "x" * 256, "ä" * 128], "bad_value"),
+        (("targets", 0, "cuda_version"), [""], "bad_value"),
+        (("targets", 0, "cuda_version"), [13.0, 13, False], "wrong_type"),
+        (("targets",), [[]], "bad_value"),
+        (("targets",), [None, {}], "wrong_type"),
         (("components",), [None, {}], "wrong_type"),
+        (("components", 0, "engines"), [[]], "bad_value"),
+        ((*_ENGINE, "target"), ["", "SM_89"], "bad_value"),
         ((*tensor, "dtype"), ["float64", "Float32", ""], "bad_value"),
         ((*tensor, "shape"), [[1] * 9, [0], [-1], [2**40 + 1], ["Batch"], [""]], "bad_value"),
         ((*tensor, "shape"), [[1.0], [None], [True], [[]], "batch"], "wrong_type"),
@@ -261,8 +278,8 @@ def _values() -> Iterator[Case]:
         (("provenance", "checkpoint", "version"), [0, 2], "bad_value"),
         (("provenance", "checkpoint", "source"), ["", "a\tb", "x" * 1025], "bad_value"),
         (("provenance", "checkpoint", "files", 0, "size"), [-1], "bad_value"),
-        (("provenance", "options"), [{"A": 1}, {"": 1}, {"a b": 1}], "bad_value"),
-        (("provenance", "options"), [{"a": []}, {"a": {}}, [], None], "wrong_type"),
+        ((*_ENGINE, "options"), [{"A": 1}, {"": 1}, {"a b": 1}], "bad_value"),
+        ((*_ENGINE, "options"), [{"a": []}, {"a": {}}, [], None], "wrong_type"),
     ]
     for path, values, verdict in bad:
         for i, value in enumerate(values):
@@ -270,7 +287,7 @@ def _values() -> Iterator[Case]:
 
 
 def _relations() -> Iterator[Case]:
-    contract = ("components", 0, "contract")
+    contract = _CONTRACT
 
     def case(name: str, change: Callable[[Json], object], verdict: str = "inconsistent") -> Case:
         return Case(f"relation-{name}", _edited(change), verdict)
@@ -288,7 +305,12 @@ def _relations() -> Iterator[Case]:
     yield case("optimized-with-strategy", _put("kind", to="optimized"))
     yield case("task-without-facts", _put("text_generation", to=None))
     yield case("facts-without-task", _put("task", to="embedding"))
+    yield case("target-twice", twice("targets"))
     yield case("component-twice", twice("components"))
+    yield case("engine-twice", twice("components", 0, "engines"))
+    yield case("engine-for-an-unknown-target", _put(*_ENGINE, "target", to="sm_89"))
+    yield case("target-without-engine", lambda v: v["targets"].append(v["targets"][0] | {"name": "sm_89"}))
+    yield case("engines-in-another-order", _two_targets(reverse=True))
     yield case("input-twice", twice(*contract, "inputs"))
     yield case("output-twice", twice(*contract, "outputs"))
     yield case("state-twice", twice(*contract, "state"))
@@ -297,7 +319,10 @@ def _relations() -> Iterator[Case]:
     yield case("state-unknown-output", _put(*contract, "state", 0, "output", to="k"))
     yield case("range-falls", _put(*contract, "profiles", 0, "dims", "batch", to=[2, 1, 3]))
     yield case("range-opt-above-max", _put(*contract, "profiles", 0, "dims", "batch", to=[1, 4, 3]))
-    yield case("dimension-without-range", lambda v: v["components"][0]["contract"]["profiles"][0]["dims"].pop("batch"))
+    yield case(
+        "dimension-without-range",
+        lambda v: v["components"][0]["engines"][0]["contract"]["profiles"][0]["dims"].pop("batch"),
+    )
     yield case("dimension-without-profile", _put(*contract, "profiles", to=[]))
     yield case("bos-beyond-vocabulary", _put("text_generation", "bos_token_id", to=512))
     yield case("pad-beyond-vocabulary", _put("text_generation", "pad_token_id", to=512))
@@ -305,10 +330,23 @@ def _relations() -> Iterator[Case]:
     yield case("eos-twice", _put("text_generation", "eos_token_ids", to=[2, 2]))
     yield case("files-unsorted", lambda v: v["provenance"]["checkpoint"]["files"].reverse())
     yield case("file-twice", twice("provenance", "checkpoint", "files"))
-    yield case("engine-not-there", _put("components", 0, "engine", to="engines/x.engine"), "missing_section")
+    yield case("engine-not-there", _put(*_ENGINE, "section", to="engines/x.engine"), "missing_section")
     yield case("asset-not-there", _put("assets", "chat_template", to="text/chat.jinja"), "missing_section")
-    tree = sample.header() | {"kind": "optimized", "runtime_strategy": None, "components": []}
+    tree = sample.header() | {"kind": "optimized", "runtime_strategy": None, "components": [], "weights": None}
     yield Case("relation-optimized-without-manifest", assemble(canonical(tree), SECTIONS), "missing_section")
+
+
+def _two_targets(*, reverse: bool) -> Callable[[Json], None]:
+    """A second target with the same engine, its engines in the order of the targets or against it."""
+
+    def change(value: Json) -> None:
+        engines = value["components"][0]["engines"]
+        value["targets"].append(value["targets"][0] | {"name": "sm_89"})
+        engines.append(copy.deepcopy(engines[0]) | {"target": "sm_89"})
+        if reverse:
+            engines.reverse()
+
+    return change
 
 
 def _names() -> Iterator[Case]:
@@ -330,29 +368,29 @@ def _names() -> Iterator[Case]:
     ]
     for i, name in enumerate([*bad, "a" * 256]):
         verdict = "section_name" if len(name) < 256 else "bad_value"
-        yield Case(f"section-name-{i}", _edited(_put("sections", 1, "name", to=name)), verdict)
-    same = _edited(_put("sections", 1, "name", to="engines/llm.engine"))
+        yield Case(f"section-name-{i}", _edited(_put("sections", LAST, "name", to=name)), verdict)
+    same = _edited(_put("sections", LAST, "name", to="engines/llm.engine"))
     yield Case("section-named-twice", same, "duplicate_section")
     for i, name in enumerate(("engines", "engines/llm.engine/x")):
-        yield Case(f"section-is-a-folder-{i}", _edited(_put("sections", 1, "name", to=name)), "section_name")
-    fine = {"engines/llm.engine": b"1", "text/tokenizer.json": b"2", "-_9.A..b/x.tar.gz": b"3", "e" * 255: b"4"}
+        yield Case(f"section-is-a-folder-{i}", _edited(_put("sections", LAST, "name", to=name)), "section_name")
+    fine = {**SECTIONS, "-_9.A..b/x.tar.gz": b"3", "e" * 255: b"4"}
     yield Case("section-names-allowed", assemble(canonical(sample.with_sections(sample.header(), fine)), fine), "ok")
 
 
 def _layout() -> Iterator[Case]:
-    first = sample.header()["sections"][0]["offset"]
+    first, middle, _ = (section["offset"] for section in sample.header()["sections"])
 
     def case(name: str, index: int, key: str, to: int, verdict: str) -> Case:
         return Case(f"layout-{name}", _edited(_put("sections", index, key, to=to)), verdict)
 
     yield case("misaligned", 0, "offset", first + 8, "section_misaligned")
     yield case("on-the-header", 0, "offset", 0, "section_overlap")
-    yield case("on-the-section-before", 1, "offset", first, "section_overlap")
-    yield case("gap", 1, "offset", first + 8192, "section_gap")
-    yield case("gap-beyond-the-end", 1, "offset", 2**62, "section_gap")
-    yield case("offset-max", 1, "offset", 2**63 - 1, "section_misaligned")
-    yield case("longer-than-the-file", 1, "length", 4097, "section_out_of_bounds")
-    yield case("length-max", 1, "length", 2**63 - 1, "section_out_of_bounds")
+    yield case("on-the-section-before", LAST, "offset", middle, "section_overlap")
+    yield case("gap", LAST, "offset", middle + 8192, "section_gap")
+    yield case("gap-beyond-the-end", LAST, "offset", 2**62, "section_gap")
+    yield case("offset-max", LAST, "offset", 2**63 - 1, "section_misaligned")
+    yield case("longer-than-the-file", LAST, "length", 4097, "section_out_of_bounds")
+    yield case("length-max", LAST, "length", 2**63 - 1, "section_out_of_bounds")
     yield case("first-over-second", 0, "length", 4097, "section_overlap")
     swapped = _edited(lambda v: v["sections"].reverse())
     yield Case("layout-not-in-file-order", swapped, "section_gap")
@@ -378,7 +416,7 @@ def _content() -> Iterator[Case]:
         return bytes(data)
 
     yield Case("content-first-section", flip(records[0]["offset"]), "section_sha256")
-    yield Case("content-last-section", flip(records[1]["offset"] + records[1]["length"] - 1), "section_sha256")
+    yield Case("content-last-section", flip(records[LAST]["offset"] + records[LAST]["length"] - 1), "section_sha256")
     yield Case("padding-after-header-first", flip(header_end), "nonzero_padding")
     yield Case("padding-after-header-last", flip(records[0]["offset"] - 1), "nonzero_padding")
     yield Case("padding-between", flip(records[0]["offset"] + records[0]["length"]), "nonzero_padding")

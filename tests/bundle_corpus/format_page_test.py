@@ -73,6 +73,7 @@ def test_every_key_is_on_the_page() -> None:
         return set().union(*(keys(item) for item in value)) if isinstance(value, list) else set()
 
     value = sample.header()
-    value["provenance"]["options"] = {}
-    value["components"][0]["contract"]["profiles"][0]["dims"] = {}
+    engine = value["components"][0]["engines"][0]
+    engine["options"] = {}
+    engine["contract"]["profiles"][0]["dims"] = {}
     assert {key for key in keys(value) if f"`{key}`" not in PAGE} == set()

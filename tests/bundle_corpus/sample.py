@@ -34,7 +34,11 @@ def aligned(offset: int) -> int:
     return (offset + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 
 
-SECTIONS: dict[str, bytes] = {"engines/llm.engine": b"engine bytes\n" * 3, "text/tokenizer.json": b"{}"}
+SECTIONS: dict[str, bytes] = {
+    "engines/llm.engine": b"engine bytes\n" * 3,
+    "weights/checkpoint": bytes(range(24)),
+    "text/tokenizer.json": b"{}",
+}
 
 
 def header() -> dict[str, Json]:
@@ -57,16 +61,44 @@ def header() -> dict[str, Json]:
         "family": "llama",
         "task": "text_generation_causal",
         "runtime_strategy": "llama_decoder_kv_cache",
-        "target": {
-            "name": "cpu_x86_64",
-            "compiler": "openvino",
-            "compiler_version": "2026.4.1",
-            "cuda_version": None,
-            "compute_capability": None,
-            "os": "linux",
-            "arch": "x86_64",
+        "targets": [
+            {
+                "name": "cpu_x86_64",
+                "compiler": "openvino",
+                "compiler_version": "2026.4.1",
+                "cuda_version": None,
+                "compute_capability": None,
+                "os": "linux",
+                "arch": "x86_64",
+            }
+        ],
+        "components": [
+            {
+                "name": "llm",
+                "engines": [
+                    {
+                        "target": "cpu_x86_64",
+                        "section": "engines/llm.engine",
+                        "contract": contract,
+                        "weights": [
+                            {"input": "up", "dtype": "float16", "shape": [3, 4], "tensor": "mlp.up", "steps": ["cast"]},
+                            {
+                                "input": "up_flat",
+                                "dtype": "float32",
+                                "shape": [1, 12],
+                                "tensor": "mlp.up",
+                                "steps": ["reshape", "cast"],
+                            },
+                        ],
+                        "options": {"precision": "fp16", "threads": 2, "scale": 0.5, "strip": False, "seed": None},
+                    }
+                ],
+            }
+        ],
+        "weights": {
+            "section": "weights/checkpoint",
+            "tensors": [{"name": "mlp.up", "dtype": "bfloat16", "shape": [3, 4], "offset": 0}],
         },
-        "components": [{"name": "llm", "engine": "engines/llm.engine", "contract": contract}],
         "text_generation": {
             "vocab_size": 512,
             "max_sequence": 64,
@@ -95,8 +127,6 @@ def header() -> dict[str, Json]:
                 ],
             },
             "builder": {"version": "0.1.0", "source_sha256": digest(b"builder")},
-            "compiler": {"name": "openvino", "version": "2026.4.1"},
-            "options": {"precision": "fp16", "threads": 2, "scale": 0.5, "strip": False, "seed": None},
         },
     }
     return with_sections(value, SECTIONS)
@@ -152,12 +182,14 @@ def example() -> bytes:
         "task": "embedding",
         "runtime_strategy": "example_encoder",
         "text_generation": None,
+        "weights": None,
     }
-    contract = value["components"][0]["contract"]
+    engine = value["components"][0]["engines"][0]
+    engine |= {"weights": [], "options": {"precision": "fp16"}}
+    contract = engine["contract"]
     contract["inputs"] = [{"name": "input_ids", "dtype": "int64", "shape": [1, "sequence"]}]
     contract["outputs"] = [{"name": "embedding", "dtype": "float32", "shape": [1, 384]}]
     contract |= {"state": [], "profiles": [{"name": "only", "dims": {"sequence": [1, 16, 64]}}]}
     value["assets"] = dict.fromkeys(value["assets"])
     value["provenance"]["checkpoint"]["files"].pop()
-    value["provenance"]["options"] = {"precision": "fp16"}
     return assemble(canonical(with_sections(value, EXAMPLE_SECTIONS)), EXAMPLE_SECTIONS)

@@ -72,7 +72,11 @@ def test_cfg_2_head_dim_null_is_derived(tmp_path: Path, model_type: str) -> None
     config, weights = tiny(tmp_path / "m", model_type, head_dim=None)
     bundle = built(tmp_path / "m")
     check_logits(bundle, config, weights, prompt(20))
-    caches = [t for t in inspect(bundle)["components"][0]["contract"]["inputs"] if t["name"].startswith("k_cache")]
+    caches = [
+        t
+        for t in inspect(bundle)["components"][0]["engines"][0]["contract"]["inputs"]
+        if t["name"].startswith("k_cache")
+    ]
     assert {cache["shape"][-1] for cache in caches} == {12}
 
 
@@ -193,10 +197,10 @@ def test_cfg_7_an_activation_is_right_or_refused_by_name(tmp_path: Path, act: st
 def test_cfg_8_dtype_keys_choose_the_precision(tmp_path: Path, keys: dict[str, Any], expected: str) -> None:
     tiny(tmp_path / "m", "llama", **keys)
     header = inspect(built(tmp_path / "m"))
-    assert header["provenance"]["options"]["precision"] == expected
+    assert header["components"][0]["engines"][0]["options"]["precision"] == expected
 
 
 def test_cfg_8_an_explicit_precision_beats_all(tmp_path: Path) -> None:
     tiny(tmp_path / "m", "llama", dtype="bfloat16", torch_dtype="float16")
     header = inspect(built(tmp_path / "m", "--precision", "fp32"))
-    assert header["provenance"]["options"]["precision"] == "fp32"
+    assert header["components"][0]["engines"][0]["options"]["precision"] == "fp32"

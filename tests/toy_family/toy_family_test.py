@@ -92,8 +92,9 @@ from trtmc.compilers.openvino.session import DecoderSession, open_engine
 from trtmc.core.config import read_json_object
 from trtmc.core.contract import Contract
 bundle = read_bundle(Path(sys.argv[1]))
-value = bundle.header.to_json()["components"][0]["contract"]
-session = DecoderSession(open_engine(bundle.section("engines/llm.engine")), Contract.from_json({**value, "report": {}}))
+value = bundle.header.to_json()["components"][0]["engines"][0]
+contract = Contract.from_json({**value["contract"], "weights": value["weights"], "report": {}})
+session = DecoderSession(open_engine(bundle.section("engines/llm.engine")), contract)
 np.save(sys.argv[2], session.step([[int(i) for i in sys.argv[3].split(",")]], all_rows=True))
 """
 

@@ -19,10 +19,52 @@
 
 namespace trtmc {
 
-struct BundleComponent {
-  std::string name;    // "llm"
-  std::string engine;  // name of the section that holds the engine
+enum class WeightStep : std::uint8_t { kReshape, kCast };
+
+// A weight input of an engine, which is no input of its contract: the stored tensor, and the steps
+// in order that make this dtype and shape from it. A cast rounds to the nearest, ties to even.
+struct WeightBinding {
+  std::string input;
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  std::string tensor;  // name in StoredWeights
+  std::vector<WeightStep> steps;
+};
+
+// One compiled network for one target.
+struct BundleEngine {
+  std::string target;   // name in BundleHeader::targets
+  std::string section;  // that holds the engine
   Contract contract;
+  std::vector<WeightBinding> weights;  // empty: all weights are embedded
+  std::string options_json;            // how it was built; nothing acts on it
+};
+
+// One part of the model, with one engine for each target of the bundle, in their order.
+struct BundleComponent {
+  std::string name;  // "llm"
+  std::vector<BundleEngine> engines;
+
+  const BundleEngine* find_engine(std::string_view target) const {
+    for (const BundleEngine& one : engines) {
+      if (one.target == target) return &one;
+    }
+    return nullptr;
+  }
+};
+
+// A tensor of the checkpoint in its own type. Its size in bytes follows from dtype and shape.
+struct StoredTensor {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  std::uint64_t offset = 0;  // in the section, a multiple of 4096
+};
+
+// Weights that stand outside of the engines, once for all of them.
+struct StoredWeights {
+  std::string section;
+  std::vector<StoredTensor> tensors;  // in order of their offsets
 };
 
 struct BundleSection {
@@ -58,8 +100,9 @@ struct BundleHeader {
   std::string family;            // build owner
   std::string task;              // shared behaviour; never dispatches
   std::string runtime_strategy;  // selects the model DSO and its plugin
-  TargetInfo target;
+  std::vector<TargetInfo> targets;  // at least one, names differ
   std::vector<BundleComponent> components;
+  std::optional<StoredWeights> weights;
   std::optional<TextGenerationInfo> text_generation;
   // Role ("tokenizer", "tokenizer_config", "chat_template") to section name; absent when null.
   std::map<std::string, std::string, std::less<>> assets;

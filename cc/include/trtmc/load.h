@@ -4,7 +4,8 @@
 //   if (!pipeline.is_ok()) { report(pipeline.status()); return; }
 //   trtmc::TextGeneration* llm = (*pipeline)->text_generation();
 //
-// What happens: the bundle is opened and checked; its target names the backend DSO, its runtime
+// What happens: the bundle is opened and checked; of its targets the one is chosen that runs here
+// (this very GPU before a range of GPUs before the CPU); it names the backend DSO, the runtime
 // strategy the model DSO; both are looked for only in the runtime's own library folder (see
 // LoadOptions::runtime_root), compared with this program's ABI, and asked to build the pipeline.
 // No environment variable and no current folder takes part in the search.
@@ -33,9 +34,11 @@ struct LoadOptions {
   std::string compute;            // named faster numerics, "" for the bundle's own
   std::int64_t max_sequence = 0;  // cache rows; 0: the bundle's limit
   int device = 0;
+  std::string target;  // one of the bundle's targets by name; "": the best one for this machine
 };
 
-// Errors, beside those of the bundle reader: "load.unknown_strategy", "load.missing_dso",
+// Errors, beside those of the bundle reader: "load.no_target" (lists what the bundle holds
+// and why none of it runs here), "load.unknown_target", "load.unknown_strategy", "load.missing_dso",
 // "load.unsafe_dso", "dso.no_symbol", "dso.abi_mismatch", and what Backend::check_target says.
 Result<std::unique_ptr<IPipeline>> load(const std::string& path, const LoadOptions& options);
 

@@ -15,6 +15,7 @@
 #include "trtmc/pipeline.h"
 #include "trtmc/status.h"
 #include "trtmc/text.h"
+#include "trtmc/weights.h"
 
 namespace trtmc {
 
@@ -22,10 +23,12 @@ namespace trtmc {
 // they live until it is destroyed.
 struct PipelineInputs {
   std::shared_ptr<const BundleView> bundle;
+  TargetInfo target;  // the one of the bundle's targets whose engines run here
   std::shared_ptr<Backend> backend;
   std::shared_ptr<const TextCodec> text;  // null if the bundle has no tokenizer
   EngineOptions engine;
   std::int64_t max_sequence = 0;  // cache rows to use; 0: the contract's limit
+  std::shared_ptr<IWeightSource> weights;  // null if the bundle stores none
 };
 
 // Thread-safe; stateless.

@@ -72,6 +72,7 @@ class IPipeline {
 
   virtual const BundleHeader& header() const = 0;
   virtual std::string_view bundle_id() const = 0;
+  virtual const TargetInfo& target() const = 0;  // the one of the bundle's that was chosen
   virtual MemoryReport memory() const = 0;
 
   virtual TextGeneration* text_generation() { return nullptr; }

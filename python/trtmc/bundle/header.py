@@ -1,20 +1,18 @@
-"""The bundle header, version 1: typed records, and the checks that no single record can make.
+"""The bundle header, version 1: typed records.
 
 Field order is the order of checks and part of the format's error contract (the C++ reader follows it); on disk, keys
-are sorted. The records hold what they say and do nothing; `check` compares them with each other.
+are sorted. The records hold what they say and do nothing; `relations` compares them with each other.
 
 This module does not know bytes, files or offsets on disk; see canonical, layout, reader and writer.
 """
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Annotated
 
-from trtmc.bundle import schema
+from trtmc.bundle import relations, schema
 from trtmc.bundle.canonical import JsonValue, decode, encode
-from trtmc.bundle.rules import Fault, Rule
 from trtmc.bundle.schema import Between, Count, Matches, OneOf, Positive, Text
 
 IDENTIFIER = Matches(r"[a-z][a-z0-9_]{0,63}", "a lower-case identifier of at most 64 characters")
@@ -34,7 +32,8 @@ DTYPES = (
     "float4_e2m1",
     "float8_e8m0",
 )
-TEXT_GENERATION = "text_generation_causal"
+STORED_DTYPES = tuple(name for name in DTYPES if name not in ("int4", "float4_e2m1"))
+STEPS = ("reshape", "cast")
 
 Identifier = Annotated[str, IDENTIFIER]
 Digest = Annotated[str, HEX_DIGEST]
@@ -47,7 +46,7 @@ TokenId = Annotated[int, Between(0, 2**31 - 1)]
 
 @dataclass(frozen=True)
 class Target:
-    """What the engines were compiled for; the twin of trtmc.core.target.TargetInfo."""
+    """What engines were compiled for; the twin of trtmc.core.target.TargetInfo."""
 
     name: Identifier
     compiler: Identifier
@@ -105,17 +104,59 @@ class Contract:
     def from_json(value: JsonValue, where: str = "contract") -> Contract:
         """Strict reader; raises a Fault."""
         contract = schema.read(Contract, value, where)
-        _check_contract(contract, where)
+        relations.check_contract(contract, where)
         return contract
 
 
 @dataclass(frozen=True)
+class WeightBinding:
+    """A weight input of an engine, which is no input of its contract: the stored tensor and the way to it.
+
+    Steps in order: `reshape` to this shape, `cast` to this dtype (to the nearest, ties to even); each only if needed.
+    """
+
+    input: Line
+    dtype: Annotated[str, OneOf(DTYPES)]
+    shape: Annotated[tuple[Dim, ...], Count(0, 8)]
+    tensor: Line
+    steps: Annotated[tuple[Annotated[str, OneOf(STEPS)], ...], Count(0, 2)]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One compiled network: its target, the section that holds it, its contract and how it was built."""
+
+    target: Identifier
+    section: Line
+    contract: Contract
+    weights: Annotated[tuple[WeightBinding, ...], Count(0, 65536)]
+    options: dict[Identifier, str | int | float | bool | None]
+
+
+@dataclass(frozen=True)
 class Component:
-    """One engine: the section that holds it and its contract."""
+    """One part of the model, with one engine for each of the bundle's targets, in their order."""
 
     name: Identifier
-    engine: Line
-    contract: Contract
+    engines: Annotated[tuple[Engine, ...], Count(1, 64)]
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor of the checkpoint in its own type; `offset` counts from the start of the section."""
+
+    name: Line
+    dtype: Annotated[str, OneOf(STORED_DTYPES)]
+    shape: Annotated[tuple[Dim, ...], Count(0, 8)]
+    offset: Size
+
+
+@dataclass(frozen=True)
+class StoredWeights:
+    """Weights that stand outside of the engines, once for all of them."""
+
+    section: Line
+    tensors: Annotated[tuple[StoredTensor, ...], Count(1, 65536)]
 
 
 @dataclass(frozen=True)
@@ -190,21 +231,11 @@ class Builder:
 
 
 @dataclass(frozen=True)
-class Compiler:
-    """The engine compiler."""
-
-    name: Identifier
-    version: Line
-
-
-@dataclass(frozen=True)
 class Provenance:
     """How the bundle came to be; for people and audits, nothing acts on it."""
 
     checkpoint: CheckpointInfo
     builder: Builder
-    compiler: Compiler
-    options: dict[Identifier, str | int | float | bool | None]
 
 
 @dataclass(frozen=True)
@@ -215,8 +246,9 @@ class BundleHeader:
     family: Identifier
     task: Identifier
     runtime_strategy: Identifier | None
-    target: Target
+    targets: Annotated[tuple[Target, ...], Count(1, 64)]
     components: Annotated[tuple[Component, ...], Count(0, 256)]
+    weights: StoredWeights | None
     text_generation: TextGeneration | None
     assets: Assets
     sections: Annotated[tuple[Section, ...], Count(1, 65536)]
@@ -234,137 +266,5 @@ class BundleHeader:
     def decode(data: bytes) -> BundleHeader:
         """Reads stored bytes; every record and every relation between records is checked, offsets are not."""
         header = schema.read(BundleHeader, decode(data), "top level")
-        check(header)
+        relations.check(header)
         return header
-
-
-def check(header: BundleHeader) -> None:
-    """Relations between records, in the order that the C++ reader keeps."""
-    _check_kind(header)
-    names = [component.name for component in header.components]
-    _check_unique(names, "components", "name")
-    for i, component in enumerate(header.components):
-        _check_contract(component.contract, f"components[{i}].contract")
-    if header.text_generation is not None:
-        _check_tokens(header.text_generation)
-    _check_files(header.provenance.checkpoint.files)
-    _check_section_names([section.name for section in header.sections])
-    _check_references(header)
-
-
-def _check_kind(header: BundleHeader) -> None:
-    if header.kind == "native" and (header.runtime_strategy is None or not header.components):
-        raise Fault(Rule.INCONSISTENT, "header: kind 'native' needs a runtime_strategy and at least one component")
-    if header.kind == "optimized" and (header.runtime_strategy is not None or header.components):
-        raise Fault(Rule.INCONSISTENT, "header: kind 'optimized' has neither runtime_strategy nor components")
-    if (header.task == TEXT_GENERATION) != (header.text_generation is not None):
-        raise Fault(
-            Rule.INCONSISTENT,
-            f"header: task is '{header.task}', but text_generation belongs to '{TEXT_GENERATION}' alone",
-        )
-
-
-def _check_unique(values: list[str] | list[int], where: str, what: str) -> None:
-    seen = set()
-    for value in values:
-        if value in seen:
-            raise Fault(Rule.INCONSISTENT, f"header: {where} has the {what} '{value}' twice")
-        seen.add(value)
-
-
-def _check_contract(contract: Contract, where: str) -> None:
-    inputs, outputs = [t.name for t in contract.inputs], [t.name for t in contract.outputs]
-    _check_unique(inputs, f"{where}.inputs", "name")
-    _check_unique(outputs, f"{where}.outputs", "name")
-    for i, pair in enumerate(contract.state):
-        if pair.input not in inputs or pair.output not in outputs:
-            raise Fault(
-                Rule.INCONSISTENT,
-                f"header: {where}.state[{i}] pairs '{pair.input}' with '{pair.output}', not both exist",
-            )
-    _check_unique([pair.input for pair in contract.state], f"{where}.state", "input")
-    _check_unique([pair.output for pair in contract.state], f"{where}.state", "output")
-    _check_unique([profile.name for profile in contract.profiles], f"{where}.profiles", "name")
-    for i, profile in enumerate(contract.profiles):
-        for name, (lowest, best, highest) in profile.dims.items():
-            if not lowest <= best <= highest:
-                raise Fault(
-                    Rule.INCONSISTENT,
-                    f"header: {where}.profiles[{i}].dims.{name} is [{lowest}, {best}, {highest}], "
-                    "expected min, opt, max",
-                )
-    _check_dimensions(contract, where)
-
-
-def _check_dimensions(contract: Contract, where: str) -> None:
-    """Every named dimension of an input needs a range in every profile, and there must be one profile for it."""
-    for tensor in contract.inputs:
-        for dimension in tensor.shape:
-            if isinstance(dimension, int):
-                continue
-            if not contract.profiles or any(dimension not in profile.dims for profile in contract.profiles):
-                raise Fault(
-                    Rule.INCONSISTENT,
-                    f"header: {where}: dimension '{dimension}' of input '{tensor.name}' has no range in some profile",
-                )
-
-
-def _check_tokens(text: TextGeneration) -> None:
-    named = [text.bos_token_id, text.pad_token_id, *text.eos_token_ids]
-    for token in named:
-        if token is not None and token >= text.vocab_size:
-            raise Fault(
-                Rule.INCONSISTENT, f"header: text_generation: token id {token} with a vocab_size of {text.vocab_size}"
-            )
-    _check_unique(list(text.eos_token_ids), "text_generation.eos_token_ids", "id")
-
-
-def _check_files(files: tuple[CheckpointFile, ...]) -> None:
-    names = [file.name.encode() for file in files]
-    for i, (a, b) in enumerate(itertools.pairwise(names)):
-        if a >= b:
-            raise Fault(
-                Rule.INCONSISTENT, f"header: provenance.checkpoint.files[{i + 1}]: names must be sorted and different"
-            )
-
-
-def check_section_name(name: str) -> None:
-    """Slash-separated parts of letters, digits, `_`, `.`, `-`; none starts with a dot; 255 bytes in all."""
-    problem = SECTION_NAME.problem(name) or (len(name) > 255 and "too long")
-    if problem:
-        raise Fault(
-            Rule.SECTION_NAME,
-            f"section name {name[:80]!r}: expected slash-separated parts of letters, digits, '_', '-' and '.', "
-            "none starting with '.'",
-        )
-
-
-SECTION_NAME = Matches(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*", "a section name")
-
-
-def _check_section_names(names: list[str]) -> None:
-    for name in names:
-        check_section_name(name)
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise Fault(Rule.DUPLICATE_SECTION, f"header: two sections are named '{name}'")
-        seen.add(name)
-    for name in names:
-        at = name.find("/")
-        while at >= 0:
-            if name[:at] in seen:
-                raise Fault(Rule.SECTION_NAME, f"header: section '{name[:at]}' is also a folder, of '{name}'")
-            at = name.find("/", at + 1)
-
-
-def _check_references(header: BundleHeader) -> None:
-    names = {section.name for section in header.sections}
-    wanted = [(f"components[{i}].engine", c.engine) for i, c in enumerate(header.components)]
-    roles = ("tokenizer", "tokenizer_config", "chat_template")
-    wanted += [(f"assets.{role}", name) for role in roles if (name := getattr(header.assets, role)) is not None]
-    if header.kind == "optimized":
-        wanted.append(("kind 'optimized'", "optimized_runtime.json"))
-    for where, name in wanted:
-        if name not in names:
-            raise Fault(Rule.MISSING_SECTION, f"header: {where} refers to section '{name[:80]}', which does not exist")

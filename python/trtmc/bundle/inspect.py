@@ -8,7 +8,7 @@ This module reads an open bundle and knows no command line.
 from __future__ import annotations
 
 from trtmc.bundle.canonical import JsonValue, encode
-from trtmc.bundle.header import Component, Section, TensorSpec
+from trtmc.bundle.header import BundleHeader, Engine, Section, Target, TensorSpec
 from trtmc.bundle.layout import VERSION
 from trtmc.bundle.reader import Bundle
 
@@ -31,7 +31,7 @@ def describe_json(bundle: Bundle) -> str:
 
 def describe_text(bundle: Bundle) -> str:
     """For people; ends with a newline."""
-    header, target = bundle.header, bundle.header.target
+    header = bundle.header
     lines = [
         f"bundle {bundle.id}",
         f"  version {VERSION}, {bundle.file_length} bytes, header {bundle.header_length} bytes",
@@ -39,15 +39,14 @@ def describe_text(bundle: Bundle) -> str:
     ]
     if header.runtime_strategy is not None:
         lines.append(f"  strategy {header.runtime_strategy}")
-    lines.append(
-        f"  target {target.name}: {target.compiler} {target.compiler_version}, cuda {_json(target.cuda_version)}, "
-        f"compute {_json(target.compute_capability)}, {target.os} {target.arch}"
-    )
+    lines += [_target(target) for target in header.targets]
     lines += _sections(header.sections)
     if header.components:
         lines.append("components")
     for component in header.components:
-        lines += _component(component)
+        for engine in component.engines:
+            lines += _engine(component.name, engine)
+    lines += _weights(header)
     lines += _text_generation(bundle)
     lines += _provenance(bundle)
     return "\n".join(lines) + "\n"
@@ -68,12 +67,20 @@ def _shape(tensor: TensorSpec) -> str:
     return f"{tensor.name} {tensor.dtype} [{', '.join(str(dim) for dim in tensor.shape)}]"
 
 
-def _component(component: Component) -> list[str]:
-    contract = component.contract
+def _target(target: Target) -> str:
+    return (
+        f"  target {target.name}: {target.compiler} {target.compiler_version}, cuda {_json(target.cuda_version)}, "
+        f"compute {_json(target.compute_capability)}, {target.os} {target.arch}"
+    )
+
+
+def _engine(component: str, engine: Engine) -> list[str]:
+    contract = engine.contract
     state = {name for pair in contract.state for name in (pair.input, pair.output)}
     lines = [
-        f"  {component.name}: engine {component.engine}, max_batch {contract.limits.max_batch}, "
-        f"max_sequence {contract.limits.max_sequence}"
+        f"  {component} for {engine.target}: engine {engine.section}, max_batch {contract.limits.max_batch}, "
+        f"max_sequence {contract.limits.max_sequence}",
+        f"    options {_json(dict(engine.options))}",
     ]
     for role, tensors in (("input", contract.inputs), ("output", contract.outputs)):
         lines += [f"    {role} {_shape(tensor)}" for tensor in tensors if tensor.name not in state]
@@ -83,7 +90,19 @@ def _component(component: Component) -> list[str]:
     for profile in contract.profiles:
         ranges = "".join(f" {name} {'/'.join(map(str, dims))}" for name, dims in sorted(profile.dims.items()))
         lines.append(f"    profile {profile.name}:{ranges}")
+    if engine.weights:
+        cast = sum("cast" in binding.steps for binding in engine.weights)
+        lines.append(f"    weights {len(engine.weights)} from outside, {cast} of them cast")
     return lines
+
+
+def _weights(header: BundleHeader) -> list[str]:
+    if header.weights is None:
+        return []
+    stored = header.weights
+    length = next(section.length for section in header.sections if section.name == stored.section)
+    dtypes = sorted({tensor.dtype for tensor in stored.tensors})
+    return ["weights", f"  {stored.section}: {len(stored.tensors)} tensors, {', '.join(dtypes)}, {length} bytes"]
 
 
 def _text_generation(bundle: Bundle) -> list[str]:
@@ -107,6 +126,4 @@ def _provenance(bundle: Bundle) -> list[str]:
         f"  checkpoint {checkpoint.source}, revision {checkpoint.revision}",
         *(f"    {file.name}, {file.size} bytes, sha256 {file.sha256[:16]}" for file in checkpoint.files),
         f"  builder {provenance.builder.version}, sources sha256 {provenance.builder.source_sha256[:16]}",
-        f"  compiler {provenance.compiler.name} {provenance.compiler.version}",
-        f"  options {_json(dict(provenance.options))}",
     ]

@@ -24,7 +24,7 @@ def good(tmp_path: Path) -> Path:
 def damaged(tmp_path: Path) -> Path:
     """Its second section has a wrong byte."""
     data = bytearray(sample.good())
-    data[sample.header()["sections"][1]["offset"]] ^= 1
+    data[sample.header()["sections"][-1]["offset"]] ^= 1
     path = tmp_path / "damaged.bundle"
     path.write_bytes(data)
     return path

@@ -42,6 +42,13 @@ class Rule(Enum):
     SECTION_GAP = ("section_gap", BadInput, "bytes before a section, or after the last, belong to nothing")
     SECTION_OUT_OF_BOUNDS = ("section_out_of_bounds", BadInput, "a section ends after `file_length`")
     MISSING_SECTION = ("missing_section", BadInput, "the header refers to a section that is not in the list")
+    MISSING_WEIGHT = ("missing_weight", BadInput, "an engine's weight refers to a tensor that is not stored")
+    WEIGHT_STEPS = ("weight_steps", BadInput, "the steps of a weight do not lead from the stored tensor to its input")
+    WEIGHTS_LAYOUT = (
+        "weights_layout",
+        BadInput,
+        "a stored tensor is not at its place, or its section is not their sum",
+    )
     NONZERO_PADDING = ("nonzero_padding", BadInput, "a byte of the padding is not zero")
     SECTION_SHA256 = ("section_sha256", BadInput, "a section's content does not have the SHA-256 of the list")
     NO_SUCH_SECTION = ("no_such_section", BadInput, "the caller asked for a section that the bundle lacks")

@@ -13,7 +13,7 @@ from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
 from trtmc.cli.engine_command import compile_network, write_engine
 from trtmc.cli.outputs import Outputs, check_folder
-from trtmc.cli.packing import PackedEngine, pack_bundle
+from trtmc.cli.packing import PackedEngine, TargetEngines, pack_bundle
 from trtmc.compilers import CompileOptions, find_compiler
 from trtmc.core.admission import background_record
 from trtmc.core.build import build_network, resolve_family
@@ -71,7 +71,8 @@ def build(
         engines, reports = _engines(opened, owner, settings, compile_options, Path(folder), console)
         console.progress(f"packing {output}")
         with packing.phase("pack"):
-            bundle_id = pack_bundle(output, owner, opened, compile_options.target, engines, record.result())
+            parts = [TargetEngines(compile_options.target, engines)]
+            bundle_id = pack_bundle(output, owner, opened, parts, record.result())
         report = {"components": {name: r.to_json() for name, r in reports.items()}, "bundle": packing.to_json()}
         if out_report:
             outputs.write_json(out_report, report)

@@ -91,8 +91,8 @@ def test_build_then_inspect_and_verify(run: Run, model: Path, tmp_path: Path) ->
         "network",
     ]
     header = json.loads(run("inspect", bundle, "--json").out)["header"]
-    assert (header["family"], header["provenance"]["options"]["precision"]) == ("llama", "fp16")
-    assert header["components"][0]["contract"]["limits"] == {"max_batch": 1, "max_sequence": 64}
+    assert (header["family"], header["components"][0]["engines"][0]["options"]["precision"]) == ("llama", "fp16")
+    assert header["components"][0]["engines"][0]["contract"]["limits"] == {"max_batch": 1, "max_sequence": 64}
     assert header["text_generation"]["eos_token_ids"] == [2]
     assert value["id"] in run("inspect", bundle).out
     assert json.loads(run("verify", bundle, "--json").out)["id"] == value["id"]

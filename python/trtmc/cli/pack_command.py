@@ -9,7 +9,7 @@ import click
 from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
 from trtmc.cli.outputs import check_folder
-from trtmc.cli.packing import PackedEngine, pack_bundle, read_contract
+from trtmc.cli.packing import PackedEngine, TargetEngines, pack_bundle, read_contract
 from trtmc.core.admission import admission_record
 from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.errors import UsageError
@@ -65,7 +65,7 @@ def pack(
     console.progress(f"packing {output}")
     opened = Checkpoint(checkpoint)
     target = TargetInfo.read(target_info)
-    bundle_id = pack_bundle(output, load(family), opened, target, parts, admission_record(opened))
+    bundle_id = pack_bundle(output, load(family), opened, [TargetEngines(target, parts)], admission_record(opened))
     written = output.stat().st_size
     console.result(
         f"{output}: {size(written)}, id {bundle_id}", {"bundle": str(output), "bytes": written, "id": bundle_id}

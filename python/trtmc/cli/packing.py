@@ -5,12 +5,12 @@ Knows the bundle's records and the builder's; decides section names. Knows no mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from trtmc import bundle as fmt
+from trtmc.cli.weights_section import weights_section
 from trtmc.compilers import CompiledEngine
 from trtmc.core.admission import AdmissionRecord
 from trtmc.core.checkpoint import Checkpoint
@@ -25,12 +25,17 @@ ENGINE_TYPE = "application/octet-stream"
 JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain"
 
-_OPTION_FACTS = ("precision", "kernels", "compute")  # what a contract's report says about choices made at build time
+_OPTION_FACTS = (
+    "precision",
+    "weights",
+    "kernels",
+    "compute",
+)  # what a contract's report says about choices made at build time
 
 
 @dataclass(frozen=True)
 class PackedEngine:
-    """A component's engine, as a file or still streaming from its compiler, and its contract.
+    """The engine of a component for a target, as a file or still streaming from its compiler, and its contract.
 
     A streaming engine reads the network's constants; `keepalive` is what owns them.
     """
@@ -40,40 +45,49 @@ class PackedEngine:
     keepalive: object = None
 
 
+@dataclass(frozen=True)
+class TargetEngines:
+    """All engines for one target, by component."""
+
+    target: TargetInfo
+    engines: Mapping[str, PackedEngine]
+
+
 def pack_bundle(
-    path: Path,
-    family: Family,
-    checkpoint: Checkpoint,
-    target: TargetInfo,
-    engines: Mapping[str, PackedEngine],
-    record: AdmissionRecord,
+    path: Path, family: Family, checkpoint: Checkpoint, parts: Sequence[TargetEngines], record: AdmissionRecord
 ) -> str:
-    """Writes the bundle, opens it again (header, layout, padding), and returns its id. `verify` checks every byte."""
-    if set(engines) != set(family.components):
-        raise UsageError(
-            "pack.components",
-            f"family '{family.manifest.name}' has the components {list(family.components)}, engines are given "
-            f"for {sorted(engines)}",
-        )
+    """Writes the bundle, opens it again (header, layout, padding), and returns its id. `verify` checks every byte.
+
+    Targets stand in order of their names, whatever the order of `parts`.
+    """
+    parts = sorted(parts, key=lambda part: part.target.name)
+    _check_parts(family, parts)
+    contracts = [part.engines[name].contract for name in family.components for part in parts]
     config = family.config(checkpoint)
-    text = family.artifacts(checkpoint, config, _limits(engines))
-    assets, sections = _assets(text)
+    text = family.artifacts(checkpoint, config, _limits(contracts))
+    assets, text_sections = _assets(text)
+    weights = weights_section(contracts, checkpoint.weights)
     header = fmt.BundleHeader(
         kind="native",
         family=family.manifest.name,
         task=family.manifest.task,
         runtime_strategy=family.manifest.runtime_strategy,
-        target=fmt.Target(**asdict(target)),
-        components=tuple(_component(name, engines[name].contract) for name in family.components),
+        targets=tuple(fmt.Target(**asdict(part.target)) for part in parts),
+        components=tuple(_component(name, parts) for name in family.components),
+        weights=weights.record if weights else None,
         text_generation=_text_generation(text),
         assets=assets,
         sections=(),
-        provenance=_provenance(family, record, target, engines),
+        provenance=_provenance(family, record),
     )
-    engine_sections = [
-        fmt.SectionSource(_engine_section(name), ENGINE_TYPE, engines[name].engine) for name in family.components
+    sections = [
+        fmt.SectionSource(_engine_section(name, part, parts), ENGINE_TYPE, part.engines[name].engine)
+        for part in parts
+        for name in family.components
     ]
-    bundle_id = fmt.write_bundle(path, header, [*engine_sections, *sections])
+    if weights:
+        sections.append(fmt.SectionSource(weights.record.section, ENGINE_TYPE, weights))
+    bundle_id = fmt.write_bundle(path, header, [*sections, *text_sections])
     with fmt.read_bundle(path, verify="lazy"):
         return bundle_id
 
@@ -85,21 +99,48 @@ def read_contract(path: Path) -> Contract:
     return Contract.from_json(read_json_object(path, "contract"), str(path))
 
 
-def _limits(engines: Mapping[str, PackedEngine]) -> Limits:
-    limits = {files.contract.limits for files in engines.values()}
+def _check_parts(family: Family, parts: Sequence[TargetEngines]) -> None:
+    for part in parts:
+        if set(part.engines) != set(family.components):
+            raise UsageError(
+                "pack.components",
+                f"family '{family.manifest.name}' has the components {list(family.components)}, engines for "
+                f"{part.target.name} are given for {sorted(part.engines)}",
+            )
+    names = [part.target.name for part in parts]
+    if len(set(names)) != len(names):
+        raise UsageError("pack.targets", f"engines are given twice for one of the targets {', '.join(names)}")
+
+
+def _limits(contracts: Sequence[Contract]) -> Limits:
+    limits = {contract.limits for contract in contracts}
     if len(limits) != 1:
         raise BadInput("pack.limits", f"the engines were built with different limits: {sorted(str(x) for x in limits)}")
     return limits.pop()
 
 
-def _component(name: str, contract: Contract) -> fmt.Component:
+def _component(name: str, parts: Sequence[TargetEngines]) -> fmt.Component:
+    return fmt.Component(name, tuple(_engine(name, part, parts) for part in parts))
+
+
+def _engine(name: str, part: TargetEngines, parts: Sequence[TargetEngines]) -> fmt.Engine:
+    contract = part.engines[name].contract
     value = contract.to_json()
-    del value["report"]
-    return fmt.Component(name, _engine_section(name), fmt.Contract.from_json(value, f"contract of {name}"))
+    facts = value.pop("report")
+    weights = tuple(fmt.WeightBinding(w.input, w.dtype.value, w.shape, w.tensor, w.steps) for w in contract.weights)
+    del value["weights"]
+    return fmt.Engine(
+        target=part.target.name,
+        section=_engine_section(name, part, parts),
+        contract=fmt.Contract.from_json(value, f"contract of {name} for {part.target.name}"),
+        weights=weights,
+        options={key: facts[key] for key in _OPTION_FACTS if key in facts} | facts.get("options", {}),
+    )
 
 
-def _engine_section(name: str) -> str:
-    return f"engines/{name}.engine"
+def _engine_section(name: str, part: TargetEngines, parts: Sequence[TargetEngines]) -> str:
+    """With one target `engines/llm.engine`, with several `engines/sm_89/llm.engine`."""
+    return f"engines/{name}.engine" if len(parts) == 1 else f"engines/{part.target.name}/{name}.engine"
 
 
 def _text_generation(text: TextArtifacts) -> fmt.TextGeneration:
@@ -126,14 +167,7 @@ def _assets(text: TextArtifacts) -> tuple[fmt.Assets, list[fmt.SectionSource]]:
     ]
 
 
-def _provenance(
-    family: Family, record: AdmissionRecord, target: TargetInfo, engines: Mapping[str, PackedEngine]
-) -> fmt.Provenance:
-    options: dict[str, Any] = {}
-    for name, files in engines.items():
-        facts = files.contract.report
-        chosen = {key: facts[key] for key in _OPTION_FACTS if key in facts} | facts.get("options", {})
-        options |= {f"{name}_{key}" if len(engines) > 1 else key: value for key, value in chosen.items()}
+def _provenance(family: Family, record: AdmissionRecord) -> fmt.Provenance:
     return fmt.Provenance(
         checkpoint=fmt.CheckpointInfo(
             record.version,
@@ -142,6 +176,4 @@ def _provenance(
             tuple(fmt.CheckpointFile(f.name, f.size, f.sha256) for f in record.files),
         ),
         builder=fmt.Builder(VERSION, source_digest(family.manifest.name)),
-        compiler=fmt.Compiler(target.compiler, target.compiler_version),
-        options=options,
     )

@@ -21,7 +21,7 @@ from trtmc.core.family import Family
 from trtmc.core.precision import Precision
 from trtmc.core.report import Report
 from trtmc.core.target import TargetInfo, check_holds, holds
-from trtmc.core.weights import WeightSource
+from trtmc.core.weights import Weights, WeightSource
 
 if TYPE_CHECKING:
     from trtmc.ops.lowering.lower import LoweredNetwork
@@ -104,6 +104,7 @@ def build_network(
     max_sequence: int | None = None,
     max_batch: int | None = None,
     target: TargetInfo | None = None,
+    weights: Weights | str = Weights.EMBEDDED,
     progress: Callable[[str], None] = lambda _: None,
 ) -> NetworkBuild:
     """Reads the config, loads the weights and lowers the network of one component, in a type that `target` can hold."""
@@ -120,7 +121,7 @@ def build_network(
         dtype, reason = resolve_dtype(Precision(precision), config, opened, target)
         progress(f"loading weights of {owner.manifest.name}/{component} as {dtype} ({reason})")
         module = part.create(config, limits, dtype)
-        source = WeightSource(opened.weights, dtype)
+        source = WeightSource(opened.weights, dtype, Weights(weights))
         part.load(module, config, source)
     with report.phase("network"):
         progress(f"defining the network of {owner.manifest.name}/{component}")
@@ -131,6 +132,7 @@ def build_network(
         layers=lowered.network.num_layers,
         constant_bytes=lowered.lowering.constant_bytes,
         converted_bytes=source.converted_bytes,
+        external_bytes=sum(opened.weights.entry(w.tensor).nbytes for w in lowered.weights),
     )
     contract = Contract(
         lowered.inputs,
@@ -138,6 +140,7 @@ def build_network(
         lowered.state,
         part.profiles(limits),
         limits,
-        {"precision": Precision.of(dtype).value},
+        {"precision": Precision.of(dtype).value, "weights": source.weights.value},
+        lowered.weights,
     )
     return NetworkBuild(owner, component, config, dtype, limits, lowered, contract, report, opened.weights.release_all)

@@ -77,8 +77,35 @@ class Profile:
 
 
 @dataclass(frozen=True)
+class WeightBinding:
+    """A weight that stands outside of the engine: the input that takes it, the tensor of the checkpoint, the steps.
+
+    Steps in order: `reshape` to this shape, `cast` to this dtype, each only if needed.
+    """
+
+    input: str
+    dtype: DType
+    shape: tuple[int, ...]
+    tensor: str
+    steps: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "input": self.input,
+            "dtype": self.dtype.value,
+            "shape": list(self.shape),
+            "tensor": self.tensor,
+            "steps": list(self.steps),
+        }
+
+
+WeightManifest = tuple[WeightBinding, ...]
+"""All weights outside of one engine; empty if it holds them itself."""
+
+
+@dataclass(frozen=True)
 class Contract:
-    """Everything that a runtime may rely on about an engine."""
+    """Everything that a runtime may rely on about an engine. `weights` are inputs of the engine, not of its caller."""
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
@@ -86,6 +113,7 @@ class Contract:
     profiles: tuple[Profile, ...]
     limits: Limits
     report: Mapping[str, Any] = field(default_factory=dict)  # deterministic facts only: no times, no memory figures
+    weights: WeightManifest = ()
 
     def __post_init__(self) -> None:
         _check(self)
@@ -98,6 +126,7 @@ class Contract:
             "state": [s.to_json() for s in self.state],
             "profiles": [p.to_json() for p in self.profiles],
             "limits": self.limits.to_json(),
+            "weights": [w.to_json() for w in self.weights],
             "report": dict(self.report),
         }
 
@@ -105,12 +134,13 @@ class Contract:
     def from_json(cls, value: Any, where: str = "contract") -> Contract:
         """Strict reader of `to_json`'s form."""
         try:
-            _keys(value, {"inputs", "outputs", "state", "profiles", "limits", "report"})
+            _keys(value, {"inputs", "outputs", "state", "profiles", "limits", "weights", "report"})
             tensors = {side: tuple(_tensor(t) for t in value[side]) for side in ("inputs", "outputs")}
             state = tuple(StateLink(**_keys(s, {"input", "output"})) for s in value["state"])
             profiles = tuple(_profile(p) for p in value["profiles"])
             limits = Limits(**_keys(value["limits"], {"max_batch", "max_sequence"}))
-            return cls(tensors["inputs"], tensors["outputs"], state, profiles, limits, dict(value["report"]))
+            weights = tuple(_weight(w) for w in value["weights"])
+            return cls(tensors["inputs"], tensors["outputs"], state, profiles, limits, dict(value["report"]), weights)
         except (KeyError, TypeError, ValueError, InternalError) as error:
             raise BadInput("contract.schema", f"{where}: not a valid engine contract ({error})") from None
 
@@ -118,6 +148,13 @@ class Contract:
 def _tensor(value: Any) -> TensorSpec:
     _keys(value, {"name", "dtype", "shape"})
     return TensorSpec(value["name"], DType(value["dtype"]), tuple(value["shape"]))
+
+
+def _weight(value: Any) -> WeightBinding:
+    _keys(value, {"input", "dtype", "shape", "tensor", "steps"})
+    return WeightBinding(
+        value["input"], DType(value["dtype"]), tuple(value["shape"]), value["tensor"], tuple(value["steps"])
+    )
 
 
 def _profile(value: Any) -> Profile:
@@ -133,7 +170,7 @@ def _keys(value: Any, expected: set[str]) -> dict[str, Any]:
 
 
 def _check(contract: Contract) -> None:
-    names = [t.name for t in contract.inputs + contract.outputs]
+    names = [t.name for t in contract.inputs + contract.outputs] + [w.input for w in contract.weights]
     if len(set(names)) != len(names):
         raise InternalError("contract.duplicate", f"tensor names must be unique, found {names}")
     named = {d for t in contract.inputs + contract.outputs for d in t.shape if isinstance(d, str)}

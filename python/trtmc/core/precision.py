@@ -93,6 +93,15 @@ def convert(data: np.ndarray, source: DType, target: DType, name: str) -> np.nda
     return out
 
 
+def check_fits(data: np.ndarray, source: DType, target: DType, name: str) -> None:
+    """Raises what `convert` would, and keeps nothing."""
+    if _format(target, name).largest >= _format(source, name).largest:
+        return
+    for start, chunk in _chunks(data.reshape(-1)):
+        wide = _widen(chunk, source)
+        _check_fit(wide, _narrow(wide, target), target, name, start, data.shape)
+
+
 def to_float32(data: np.ndarray, dtype: DType) -> np.ndarray:
     """Exact float32 values of an array that holds `dtype` in its storage type."""
     return _widen(data, dtype)

@@ -2,36 +2,57 @@
 
 `WeightFiles` merges the safetensors files of a folder (checked against the index, if there is one). `WeightSource`
 hands tensors out by name, converted to the precision of the build, and `finish` refuses whatever nobody took. A
-tensor that needs no conversion is a view into the memory map: building copies nothing. Knows no model.
+tensor that needs no conversion is a view into the memory map: building copies nothing. With external weights, large
+matrices are checked as if they were converted and stay where they are. Knows no model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
 
 from trtmc.core.config import read_json_object
+from trtmc.core.contract import WeightBinding
 from trtmc.core.dtype import COMPUTE_DTYPES, DType
 from trtmc.core.errors import BadInput
-from trtmc.core.precision import check_finite, convert
+from trtmc.core.precision import check_finite, check_fits, convert
 from trtmc.core.safetensors import SafetensorsFile, TensorEntry
 
 INDEX_NAME = "model.safetensors.index.json"
 SINGLE_NAME = "model.safetensors"
 
 
+EXTERNAL_BYTES = 64 << 10
+"""A tensor of at least two dimensions and of at least this size in the checkpoint can stand outside of an engine.
+
+Smaller ones (norms, biases) are what compilers fold and fuse, and all of them together are little.
+"""
+
+
+class Weights(Enum):
+    """Where an engine's weights are: in its own file, or, the large ones, once in the bundle for all engines."""
+
+    EMBEDDED = "embedded"
+    EXTERNAL = "external"
+
+
 @dataclass(frozen=True)
 class ConstantData:
-    """A named constant ready for a network: `array` is C-contiguous, aligned and in the storage type of `dtype`."""
+    """A named constant ready for a network: `array` is C-contiguous, aligned and in the storage type of `dtype`.
+
+    With a `binding` it becomes an input of the network instead; `array` is empty then: nothing may read its values.
+    """
 
     name: str
     dtype: DType
     shape: tuple[int, ...]
     array: np.ndarray
+    binding: WeightBinding | None = None
 
 
 class WeightFiles:
@@ -149,9 +170,17 @@ class WeightFiles:
 class WeightSource:
     """Hands out tensors at one precision and remembers which were taken."""
 
-    def __init__(self, files: WeightFiles, dtype: DType) -> None:
+    def __init__(
+        self,
+        files: WeightFiles,
+        dtype: DType,
+        weights: Weights = Weights.EMBEDDED,
+        external_bytes: int = EXTERNAL_BYTES,
+    ) -> None:
         self.files = files
         self.dtype = dtype
+        self.weights = weights
+        self.external_bytes = external_bytes
         self._taken: set[str] = set()
         self.converted_bytes = 0  # what had to be copied; zero when the checkpoint already has this precision
 
@@ -170,6 +199,12 @@ class WeightSource:
         target = dtype or self.dtype
         data = self.files.array(name)
         check_finite(data, entry.dtype, name)
+        if self._stays_outside(entry):
+            check_fits(data, entry.dtype, target, name)
+            self.files.release(name)
+            steps = ("cast",) if entry.dtype is not target else ()
+            binding = WeightBinding(name, target, shape, name, steps)
+            return ConstantData(name, target, shape, np.empty(0, target.storage), binding)
         array = convert(data, entry.dtype, target, name)
         if array is data and not (data.flags.aligned and data.flags.c_contiguous):
             array = data.copy()
@@ -177,6 +212,10 @@ class WeightSource:
             self.converted_bytes += array.nbytes
             self.files.release(name)
         return ConstantData(name, target, shape, array)
+
+    def _stays_outside(self, entry: TensorEntry) -> bool:
+        large = len(entry.shape) >= 2 and entry.nbytes >= self.external_bytes
+        return self.weights is Weights.EXTERNAL and large and entry.dtype in COMPUTE_DTYPES
 
     def same_bytes(self, first: str, second: str) -> bool:
         """True if two tensors are stored identically."""

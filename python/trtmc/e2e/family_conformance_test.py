@@ -136,7 +136,7 @@ def test_evidence_is_written() -> None:
             manifest_sha256=sha256(manifest.path.read_bytes()).hexdigest(),
             checkpoint={"source": manifest.checkpoint.source, "revision": manifest.checkpoint.revision},
             precision=precision,
-            target=header.header.target.name,
+            target=header.header.targets[0].name,
             runner=runner,
             bundle_id=header.id,
             source_sha256=header.header.provenance.builder.source_sha256,

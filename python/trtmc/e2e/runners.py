@@ -56,10 +56,9 @@ class ReferenceRunner:
         self.name = "python"
         self._path = bundle
         self._bundle = read_bundle(bundle, verify="full")
-        component = self._bundle.header.components[0]
-        header = json.loads(self._bundle.header.encode())
-        self._contract = Contract.from_json({**header["components"][0]["contract"], "report": {}})
-        self._engine = open_engine(bytes(self._bundle.section(component.engine)))
+        engine = json.loads(self._bundle.header.encode())["components"][0]["engines"][0]
+        self._contract = Contract.from_json({**engine["contract"], "weights": engine["weights"], "report": {}})
+        self._engine = open_engine(bytes(self._bundle.section(engine["section"])))
         self._session = DecoderSession(self._engine, self._contract)
         self._held: list[int] = []
         self._reused = 0

@@ -94,7 +94,7 @@ class Pipeline:
 
     @property
     def target(self) -> str:
-        """The target that it was built for."""
+        """The target whose engines run here; the bundle may hold others."""
         return self._native.target
 
     @property

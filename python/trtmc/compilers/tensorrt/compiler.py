@@ -29,7 +29,7 @@ class _TensorRt(Compiler):
         chosen = self.chosen(options)
         network, builder, contract, report = source.network, source.builder, source.contract, source.report
         with report.phase("configure"):
-            verify(network, contract.inputs, contract.outputs, contract.state)
+            verify(network, contract.inputs, contract.outputs, contract.state, contract.weights)
             contract = replace(contract, profiles=engine_profiles(contract.profiles, ProfileMode(chosen["profiles"])))
             config = builder.create_builder_config()
             set_target(config, options.target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from trtmc.core.contract import StateLink, TensorSpec
+from trtmc.core.contract import StateLink, TensorSpec, WeightManifest
 from trtmc.core.errors import InternalError
 from trtmc.ops import scope
 from trtmc.ops.lowering.network import NetworkLowering
@@ -16,12 +16,16 @@ from trtmc.ops.tensor import Tensor
 
 @dataclass(frozen=True)
 class LoweredNetwork:
-    """A finished network. Keep this object as long as `network` is used: it owns what the constants point to."""
+    """A finished network. Keep this object as long as `network` is used: it owns what the constants point to.
+
+    The network's inputs are `inputs`, then those of `weights`.
+    """
 
     lowering: NetworkLowering
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     state: tuple[StateLink, ...]
+    weights: WeightManifest = ()
 
     @property
     def network(self) -> Any:
@@ -51,6 +55,7 @@ def lower(module: NetworkModule) -> LoweredNetwork:
         specs,
         tuple(TensorSpec(name, tensor.dtype, tensor.shape) for name, tensor in outputs.items()),
         tuple(module.state_links()),
+        tuple(lowering.weights),
     )
-    verify(lowering.network, lowered.inputs, lowered.outputs, lowered.state)
+    verify(lowering.network, lowered.inputs, lowered.outputs, lowered.state, lowered.weights)
     return lowered

@@ -2,7 +2,8 @@
 
 Layers are named after the module path and the op ("model.layers.0.mlp.up_proj/matmul"), so that texts, errors and
 profiles read like the model. Constants point into the caller's arrays; `keepalive` holds those until the network is
-gone. The same weight used twice becomes one constant. Knows no model.
+gone. The same weight used twice becomes one constant. A weight that stands outside becomes an input of its own shape,
+behind those that the module declares. Knows no model.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trtmc.core.contract import TensorSpec
+from trtmc.core.contract import TensorSpec, WeightBinding
 from trtmc.core.dtype import DType
 from trtmc.core.errors import InternalError
 from trtmc.core.precision import convert
@@ -42,7 +43,8 @@ class NetworkLowering:
         self.keepalive: list[np.ndarray] = []
         self.scope: BuildScope | None = None
         self.constant_bytes = 0
-        self._constants: dict[tuple[int, tuple[int, ...]], Any] = {}
+        self.weights: list[WeightBinding] = []
+        self._constants: dict[tuple[int | str, tuple[int, ...]], Any] = {}
         self._scalars: dict[tuple[float, DType, int], Any] = {}
         self._kept: set[int] = set()
         self._names: dict[str, int] = {}
@@ -66,10 +68,28 @@ class NetworkLowering:
     def constant(self, data: ConstantData, shape: tuple[int, ...] | None = None) -> Any:
         """A weight, optionally seen under another shape of the same size; memory is the caller's, not copied."""
         shape = data.shape if shape is None else shape
-        key = (data.array.ctypes.data, shape)
+        if data.binding is not None:
+            return self._external(data, data.binding, shape)
+        key: tuple[int | str, tuple[int, ...]] = (data.array.ctypes.data, shape)
         if key not in self._constants:
             self._constants[key] = self._add_constant(data, shape)
         return self._constants[key]
+
+    def _external(self, data: ConstantData, binding: WeightBinding, shape: tuple[int, ...]) -> Any:
+        """The input that takes the weight, made at its first use; another shape is a view of it."""
+        key = (binding.input, binding.shape)
+        if key not in self._constants:
+            self.weights.append(binding)
+            self._constants[key] = self.add_input(TensorSpec(binding.input, binding.dtype, binding.shape))
+        view = (binding.input, shape)
+        if view not in self._constants:
+            layer = self.network.add_shuffle(self._constants[key])
+            if layer is None:
+                raise self.refused(f"a view of weight '{data.name}'")
+            layer.reshape_dims = shape
+            layer.name = self._unique(f"weight:{data.name}")
+            self._constants[view] = layer.get_output(0)
+        return self._constants[view]
 
     def scalar(self, value: float, dtype: DType, rank: int) -> Any:
         """A number that broadcasts against tensors of `rank`."""

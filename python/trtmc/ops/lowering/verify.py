@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from trtmc.core.contract import StateLink, TensorSpec
+from trtmc.core.contract import StateLink, TensorSpec, WeightManifest
 from trtmc.core.errors import InternalError
 from trtmc.ops.lowering.api import FROM_TRT, TO_TRT, trt
 
@@ -16,11 +16,16 @@ _FORBIDDEN = {trt.LayerType.PLUGIN, trt.LayerType.PLUGIN_V2, trt.LayerType.PLUGI
 
 
 def verify(
-    network: Any, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], state: Sequence[StateLink]
+    network: Any,
+    inputs: Sequence[TensorSpec],
+    outputs: Sequence[TensorSpec],
+    state: Sequence[StateLink],
+    weights: WeightManifest = (),
 ) -> None:
-    """Raises InternalError "network.illegal" with everything that is wrong."""
+    """Raises InternalError "network.illegal" with everything that is wrong. `weights` are inputs behind `inputs`."""
+    declared = [*inputs, *(TensorSpec(w.input, w.dtype, w.shape) for w in weights)]
     problems = [
-        *_check_side("input", [network.get_input(i) for i in range(network.num_inputs)], inputs),
+        *_check_side("input", [network.get_input(i) for i in range(network.num_inputs)], declared),
         *_check_side("output", [network.get_output(i) for i in range(network.num_outputs)], outputs),
         *_check_layers(network),
         *_check_state(inputs, outputs, state),
