@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from trtmc import heap
 from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
 from trtmc.cli.engine_command import compile_network, write_engine
@@ -56,6 +57,7 @@ def build(
     compile_options = CompileOptions(
         _target(target, target_info), shared.key_values(options, "--option"), output.parent
     )
+    heap.enter(compile_options.target.compiler)
     find_compiler(compile_options.target.compiler).chosen(compile_options)  # a wrong option is refused before any work
     opened = Checkpoint(checkpoint)
     owner = resolve_family(opened, family)

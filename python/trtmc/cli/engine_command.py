@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from trtmc import heap
 from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
 from trtmc.cli.outputs import Outputs, check_folder
@@ -46,6 +47,7 @@ def engine(
         check_folder(path)
     target = TargetInfo.read(target_info)
     compile_options = CompileOptions(target, shared.key_values(options, "--option"), out_engine.parent)
+    heap.enter(target.compiler)
     find_compiler(target.compiler).chosen(compile_options)  # a wrong option is refused before any work
     build = build_network(
         checkpoint,

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import click
 
+from trtmc import heap
 from trtmc.cli.build_command import build
 from trtmc.cli.bundle_commands import inspect, verify
 from trtmc.cli.checkpoint_command import checkpoint
@@ -61,6 +62,7 @@ for _command in (build, checkpoint, engine, network, pack, inspect, verify):
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command line and exits."""
+    heap.own_process()
     sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from trtmc import heap
 from trtmc.compilers.base import CompileOptions, Compiler, NetworkSource
 from trtmc.compilers.tensorrt.configuration import set_target
 from trtmc.compilers.tensorrt.failure import BuildLog
@@ -43,7 +44,7 @@ class _TensorRt(Compiler):
             raise log.failure(network, options.target)
         facts = {"compiler": self.name, "options": chosen, "network_layers": layer_counts(network)}
         engine = PlanEngine(replace(contract, report={**contract.report, **facts}), report, plan)
-        report.facts.update(facts, engine_bytes=engine.length)
+        report.facts.update(facts, engine_bytes=engine.length, heap=heap.kind())
         return engine
 
 

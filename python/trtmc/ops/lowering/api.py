@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 
+from trtmc import heap
 from trtmc.core import tensorrt_package
 from trtmc.core.dtype import DType
 from trtmc.core.errors import MissingComponent
@@ -20,6 +21,8 @@ except ImportError as error:  # pragma: no cover - exercised by hand, the test e
         "builder.tensorrt_missing",
         f"package '{_PACKAGE.replace('_', '-')}' cannot be imported ({error}); install it, it defines the networks",
     ) from error
+
+heap.serve(_PACKAGE)  # before the first builder, so that all that builders make lies in one heap
 
 TO_TRT = {
     DType.F32: trt.float32,

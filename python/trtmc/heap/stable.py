@@ -1,0 +1,76 @@
+"""Puts the growing heap (malloc.cc) into a process that builds engines, and points it at TensorRT's library.
+
+A heap can only be replaced when a process starts. So a program that owns its process says so (`own_process`), and
+`enter` starts that program again, as the same process, with the heap's library in LD_PRELOAD. Where the library has not
+been built (Python straight from a checkout) or the process is someone else's (a test, a notebook), the system's heap
+stays: engines work, but their bytes may differ from run to run. `kind` says which it is; build reports carry it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from pathlib import Path
+
+from trtmc.core.errors import InternalError
+
+LIBRARY = Path(__file__).with_name("libtrtmc_builder_heap.so")
+
+_PRELOAD = "LD_PRELOAD"
+# The library behind each TensorRT package: how its file name starts.
+_SERVED = {"tensorrt_rtx": "libtensorrt_rtx.so", "tensorrt": "libnvinfer.so"}
+
+_owned = False
+
+
+def own_process() -> None:
+    """Says that this process runs one command line from start to end, so that it may be started again."""
+    global _owned
+    _owned = True
+
+
+def enter(compiler: str) -> None:
+    """Starts an owned process again with the growing heap if `compiler` needs it; call before any work is done."""
+    if not _owned or compiler not in _SERVED or not LIBRARY.is_file():
+        return
+    preloaded = os.environ.get(_PRELOAD, "").split(":")
+    if _installed():
+        _forget(preloaded)
+    elif str(LIBRARY) in preloaded:
+        raise InternalError(
+            "builder.heap",
+            f"{LIBRARY} could not be loaded into this process; the lines of the dynamic linker above say why",
+        )
+    else:
+        environment = {**os.environ, _PRELOAD: ":".join([str(LIBRARY), *filter(None, preloaded)])}
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
+
+
+def serve(package: str) -> None:
+    """Gives the library of a TensorRT package, which must be loaded, the growing heap if this process has it."""
+    if _installed() and not ctypes.CDLL(None).trtmc_heap_serve(_SERVED[package].encode()):
+        raise InternalError(
+            "builder.heap",
+            f"package '{package}' is loaded, but no library {_SERVED[package]}*; it must have been renamed",
+        )
+
+
+def kind() -> str:
+    """`growing` if TensorRT's objects lie in the growing heap, else `system`."""
+    return "growing" if _installed() and ctypes.CDLL(None).trtmc_heap_serves() else "system"
+
+
+def _installed() -> bool:
+    return hasattr(ctypes.CDLL(None), "trtmc_heap_serve")
+
+
+def _forget(preloaded: list[str]) -> None:
+    """Programs that this one starts shall have the system's heap."""
+    others = [path for path in preloaded if path and path != str(LIBRARY)]
+    if others:
+        os.environ[_PRELOAD] = ":".join(others)
+    else:
+        os.environ.pop(_PRELOAD, None)
