@@ -10,7 +10,7 @@ bundle(name = "bundle", engines = [":llm"])
 The target is the platform: `--config=cpu_x86_64` (default), `--config=sm_89` … as in //bazel/targets. The bodies are private.
 """
 
-load("//bazel/private:bundle.bzl", _bundle = "bundle", _bundles = "bundles")
+load("//bazel/private:bundle.bzl", _bundle = "bundle", _bundles = "bundles", _fat_bundle = "fat_bundle")
 load("//bazel/private:checkpoint.bzl", _checkpoint = "checkpoint", _generated_checkpoint = "generated_checkpoint")
 load(
     "//bazel/private:cuda_library.bzl",
@@ -47,6 +47,7 @@ cuda_library = _cuda_library
 cuda_toolchain = _cuda_toolchain
 engine = _engine
 family = _family
+fat_bundle = _fat_bundle
 generated_checkpoint = _generated_checkpoint
 image = _image
 image_layer = _image_layer

@@ -27,6 +27,7 @@ def _impl(ctx):
 
     args = ctx.actions.args()
     args.add_all(["engine", "--quiet", "--family", family.name, "--component", ctx.attr.component, "--precision", ctx.attr.precision])
+    args.add_all(["--weights", ctx.attr.weights])
     args.add_all("--checkpoint", [checkpoint.directory], expand_directories = False)
     args.add("--target-info", compiler.target.file)
     if ctx.attr.max_sequence:
@@ -80,6 +81,11 @@ The output group `report` says how long each phase took and what memory it neede
         "max_batch": attr.int(default = 1, doc = "Sequences at once."),
         "max_sequence": attr.int(doc = "Rows of the KV cache; 0 means the model's own limit, at most 2048."),
         "options": attr.string_dict(doc = "Compiler options."),
+        "weights": attr.string(
+            default = "embedded",
+            values = ["embedded", "external"],
+            doc = "`embedded`: in the engine's own file. `external`: large weights become inputs of the engine; a bundle stores them once, for all its engines.",
+        ),
         "precision": attr.string(default = "auto", values = ["auto", "fp32", "fp16", "bf16"], doc = "Type of weights and arithmetic in the network. `auto`: the checkpoint's own, or fp16 where the target lacks that; the report says which. A target that lacks the named type is refused."),
     },
     toolchains = [_TYPE],

@@ -77,8 +77,9 @@ def _impl(ctx):
     base, layers, bundle, labels = _parts(ctx)
     config = _config(ctx, base, bundle)
     target = ctx.toolchains[_COMPILER_TYPE].engine_compiler.target
-    if bundle and bundle.target.name != target.name:
-        fail("{}: the bundle is for {}, the image for {}".format(ctx.label, bundle.target.name, target.name))
+    served = [one.name for one in bundle.targets] if bundle else []
+    if bundle and target.name not in served:
+        fail("{}: the bundle is for {}, the image for {}".format(ctx.label, ", ".join(served), target.name))
     sources = [file for layer in layers for file in layer.sources]
     spec = ctx.actions.declare_file(ctx.label.name + ".image.json")
     archive = ctx.actions.declare_file(ctx.label.name + ".tar")

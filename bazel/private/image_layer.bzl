@@ -129,7 +129,7 @@ def _bundle_layer_impl(ctx):
     info = ctx.attr.bundle[BundleInfo]
     path = "bundles/{}.bundle".format(ctx.attr.bundle_name or info.family.name)
     layer = make_layer(ctx, "bundle", _manifest(ctx, [(info.bundle, path, "0644")]), [info.bundle], "none")
-    return _returned(layer) + [BundleInfo(bundle = info.bundle, family = info.family, target = info.target)]
+    return _returned(layer) + [BundleInfo(bundle = info.bundle, family = info.family, targets = info.targets)]
 
 bundle_layer = rule(
     implementation = _bundle_layer_impl,

@@ -55,7 +55,7 @@ BundleInfo = provider(
     fields = {
         "bundle": "File: the bundle.",
         "family": "FamilyInfo.",
-        "target": "TargetInfo.",
+        "targets": "list of TargetInfo that it holds engines for.",
     },
 )
 

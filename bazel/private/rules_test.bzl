@@ -1,7 +1,7 @@
 """Tests of the rules: the actions that they declare, the providers that they give, and what they refuse."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
-load("//bazel:defs.bzl", "BundleInfo", "CheckpointInfo", "EngineInfo", "bundle", "checkpoint", "engine")
+load("//bazel:defs.bzl", "BundleInfo", "CheckpointInfo", "EngineInfo", "bundle", "checkpoint", "engine", "fat_bundle")
 load(":knobs.bzl", "default_knob_options")
 
 def _action(env, mnemonic):
@@ -74,7 +74,7 @@ _refused_sm_89_test = analysistest.make(
 def _bundle_impl(ctx):
     env = analysistest.begin(ctx)
     target = analysistest.target_under_test(env)
-    asserts.equals(env, "cpu_x86_64", target[BundleInfo].target.name)
+    asserts.equals(env, ["cpu_x86_64"], [one.name for one in target[BundleInfo].targets])
     packed = _action(env, "TrtmcBundle")
     asserts.equals(env, ["bundle.bundle"], _names(packed.outputs))
     asserts.false(env, "llm.report.json" in _names(packed.inputs), "times and memory must not reach a bundle")
@@ -83,6 +83,19 @@ def _bundle_impl(ctx):
     return analysistest.end(env)
 
 _bundle_test = analysistest.make(_bundle_impl)
+
+def _fat_bundle_impl(ctx):
+    env = analysistest.begin(ctx)
+    target = analysistest.target_under_test(env)
+    asserts.equals(env, ["cpu_x86_64", "sm_89"], [one.name for one in target[BundleInfo].targets])
+    words = _action(env, "TrtmcBundle").argv
+    named = [words[index + 1].partition("=")[0] for index, word in enumerate(words) if word in ["--engine", "--contract"]]
+    asserts.equals(env, ["cpu_x86_64/llm", "cpu_x86_64/llm", "sm_89/llm", "sm_89/llm"], named)
+    asserts.equals(env, 2, len([word for word in words if word == "--target-info"]))
+    asserts.equals(env, 1, len([word for word in words if word == "--checkpoint"]), "all engines come from one checkpoint")
+    return analysistest.end(env)
+
+_fat_bundle_test = analysistest.make(_fat_bundle_impl)
 
 _refused_test = analysistest.make(
     _refused_impl,
@@ -106,6 +119,8 @@ def rules_test_suite(name):
     _checkpoint_test(name = name + "_checkpoint", target_under_test = ":two_checkpoint")
     _engine_test(name = name + "_engine", target_under_test = data + "engine")
     _bundle_test(name = name + "_bundle", target_under_test = data + "bundle")
+    fat_bundle(name = "fat", engines = [data + "engine"], tags = ["manual"], targets = ["sm_89", "cpu_x86_64"])
+    _fat_bundle_test(name = name + "_fat_bundle", target_under_test = ":fat")
 
     source = {"revision": "1", "source": "folder:x"}
     _refused(name + "_no_files", "give either `files` or `gguf`", checkpoint, **source)

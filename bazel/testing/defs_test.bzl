@@ -1,7 +1,7 @@
 """Tests of the test macros: what a tier means, and the names that //bazel:defs.bzl offers."""
 
 load("@bazel_skylib//lib:unittest.bzl", "asserts", "unittest")
-load("//bazel:defs.bzl", "BundleInfo", "CheckpointInfo", "CudaInfo", "CudaToolchainInfo", "EngineCompilerInfo", "EngineInfo", "FamilyInfo", "RuntimeRootInfo", "TargetInfo", "bundle", "bundles", "checkpoint", "cuda_library", "cuda_toolchain", "engine", "family", "generated_checkpoint", "model_dso", "runtime_root")
+load("//bazel:defs.bzl", "BundleInfo", "CheckpointInfo", "CudaInfo", "CudaToolchainInfo", "EngineCompilerInfo", "EngineInfo", "FamilyInfo", "RuntimeRootInfo", "TargetInfo", "bundle", "bundles", "checkpoint", "cuda_library", "cuda_toolchain", "engine", "family", "fat_bundle", "generated_checkpoint", "model_dso", "runtime_root")
 load(":defs.bzl", "tier_attrs")
 
 def _tiers_impl(ctx):
@@ -17,9 +17,9 @@ def _public_names_impl(ctx):
     env = unittest.begin(ctx)
 
     # The load above fails when a name goes away; this list is what users may rely on.
-    names = [bundle, bundles, checkpoint, cuda_library, cuda_toolchain, engine, family, generated_checkpoint, model_dso, runtime_root]
+    names = [bundle, bundles, checkpoint, cuda_library, cuda_toolchain, engine, family, fat_bundle, generated_checkpoint, model_dso, runtime_root]
     providers = [BundleInfo, CheckpointInfo, CudaInfo, CudaToolchainInfo, EngineCompilerInfo, EngineInfo, FamilyInfo, RuntimeRootInfo, TargetInfo]
-    asserts.equals(env, 19, len(names + providers))
+    asserts.equals(env, 20, len(names + providers))
     return unittest.end(env)
 
 _public_names_test = unittest.make(_public_names_impl)

@@ -43,6 +43,7 @@ def build(
     target: str | None,
     target_info: Path | None,
     precision: str,
+    weights: str,
     max_sequence: int | None,
     max_batch: int,
     options: tuple[str, ...],
@@ -65,6 +66,7 @@ def build(
         "precision": precision,
         "max_sequence": max_sequence,
         "max_batch": max_batch,
+        "weights": weights,
         "target": compile_options.target,
     }
     packing = Report()

@@ -32,6 +32,7 @@ def engine(
     component: str,
     target_info: Path,
     precision: str,
+    weights: str,
     max_sequence: int | None,
     max_batch: int,
     options: tuple[str, ...],
@@ -56,6 +57,7 @@ def engine(
         precision,
         max_sequence=max_sequence,
         max_batch=max_batch,
+        weights=weights,
         target=target,
         progress=console.progress,
     )

@@ -10,6 +10,7 @@ import click
 
 from trtmc.core.errors import UsageError
 from trtmc.core.precision import Precision
+from trtmc.core.weights import Weights
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -18,7 +19,7 @@ FILE = click.Path(path_type=Path)
 
 
 def limits(command: Command) -> Command:
-    """--precision, --max-sequence, --max-batch, --option."""
+    """--precision, --weights, --max-sequence, --max-batch, --option."""
     for decorate in (
         click.option(
             "--option", "options", multiple=True, metavar="KEY=VALUE", help="Compiler option; may be repeated."
@@ -28,6 +29,13 @@ def limits(command: Command) -> Command:
             "--max-sequence",
             type=click.IntRange(1),
             help="Rows of the KV cache: prompt and answer together. Default: the model's own limit, at most 2048.",
+        ),
+        click.option(
+            "--weights",
+            type=click.Choice([w.value for w in Weights]),
+            default=Weights.EMBEDDED.value,
+            show_default=True,
+            help="Where large weights are: in each engine, or outside, once for all engines of a bundle.",
         ),
         click.option(
             "--precision",

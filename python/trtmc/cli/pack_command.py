@@ -1,7 +1,8 @@
-"""`trtmc-build pack`: engines, contracts and tokenizer files to one bundle."""
+"""`trtmc-build pack`: engines, contracts, external weights and tokenizer files to one bundle, for any targets."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -20,29 +21,36 @@ from trtmc.core.target import TargetInfo
 @click.command()
 @click.option("--family", required=True, help="Family that owns the model.")
 @click.option("--checkpoint", required=True, type=shared.FOLDER, help="Checkpoint folder.")
-@click.option("--target-info", required=True, type=shared.FILE, help="target.json that the engines were built for.")
+@click.option(
+    "--target-info",
+    "target_infos",
+    multiple=True,
+    required=True,
+    type=shared.FILE,
+    help="target.json that engines were built for; once for each target of the bundle.",
+)
 @click.option(
     "--engine",
     "engines",
     multiple=True,
     required=True,
-    metavar="COMPONENT=FILE",
-    help="Engine of a component; once for each.",
+    metavar="[TARGET/]COMPONENT=FILE",
+    help="Engine of a component; once for each. With several targets their names stand before the components.",
 )
 @click.option(
     "--contract",
     "contracts",
     multiple=True,
     required=True,
-    metavar="COMPONENT=FILE",
-    help="Contract of a component; once for each.",
+    metavar="[TARGET/]COMPONENT=FILE",
+    help="Contract of a component; once for each engine.",
 )
 @click.option("-o", "--output", required=True, type=shared.FILE, help="Bundle to write.")
 @shared.output_form
 def pack(
     family: str,
     checkpoint: Path,
-    target_info: Path,
+    target_infos: tuple[Path, ...],
     engines: tuple[str, ...],
     contracts: tuple[str, ...],
     output: Path,
@@ -57,16 +65,32 @@ def pack(
         raise UsageError(
             "pack.components", f"engines are given for {sorted(engine_files)}, contracts for {sorted(contract_files)}"
         )
-    parts = {}
-    for name, path in engine_files.items():
-        if not Path(path).is_file():
-            raise UsageError("pack.engine", f"{path}: no such engine file")
-        parts[name] = PackedEngine(Path(path), read_contract(Path(contract_files[name])))
     console.progress(f"packing {output}")
     opened = Checkpoint(checkpoint)
-    target = TargetInfo.read(target_info)
-    bundle_id = pack_bundle(output, load(family), opened, [TargetEngines(target, parts)], admission_record(opened))
+    parts = _parts([TargetInfo.read(path) for path in target_infos], engine_files, contract_files)
+    bundle_id = pack_bundle(output, load(family), opened, parts, admission_record(opened))
     written = output.stat().st_size
     console.result(
         f"{output}: {size(written)}, id {bundle_id}", {"bundle": str(output), "bytes": written, "id": bundle_id}
     )
+
+
+def _parts(
+    targets: Sequence[TargetInfo], engines: Mapping[str, str], contracts: Mapping[str, str]
+) -> list[TargetEngines]:
+    """The engines of each target; a name without a target belongs to the only one."""
+    names = [target.name for target in targets]
+    found: dict[str, dict[str, PackedEngine]] = {name: {} for name in names}
+    for key, path in engines.items():
+        target, slash, component = key.rpartition("/")
+        if not slash and len(names) == 1:
+            target = names[0]
+        if target not in found:
+            raise UsageError(
+                "pack.targets",
+                f"--engine {key}={path} must name one of the targets {', '.join(names)}, as in {names[0]}/{component}",
+            )
+        if not Path(path).is_file():
+            raise UsageError("pack.engine", f"{path}: no such engine file")
+        found[target][component] = PackedEngine(Path(path), read_contract(Path(contracts[key])))
+    return [TargetEngines(target, found[target.name]) for target in targets]

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from trtmc.core.contract import WeightBinding
 from trtmc.core.dtype import DType
 from trtmc.core.errors import BadInput
-from trtmc.core.weights import INDEX_NAME, WeightFiles, WeightSource
+from trtmc.core.weights import INDEX_NAME, WeightFiles, Weights, WeightSource
 from trtmc.testing import safetensors_bytes, tiny_llama
 
 SECOND = "model-00002-of-00002.safetensors"
@@ -150,3 +151,31 @@ def test_leftovers_and_missing_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("dtype", "expected"), [("F32", DType.F32), ("F16", DType.F16), ("BF16", DType.BF16)])
 def test_dominant_dtype(tmp_path: Path, dtype: str, expected: DType) -> None:
     assert single(tmp_path, dtype, w=np.ones(8, np.float32)).dominant_dtype() is expected
+
+
+def matrix(rows: int, columns: int) -> np.ndarray:
+    return np.linspace(-1, 1, rows * columns, dtype=np.float32).reshape(rows, columns)
+
+
+def test_large_matrices_can_stay_outside(tmp_path: Path) -> None:
+    tensors = {"big": matrix(128, 128), "small": matrix(128, 127), "vector": np.ones(65536, np.float32)}
+    source = WeightSource(single(tmp_path, **tensors), DType.F16, Weights.EXTERNAL)
+    big, small = source.take("big", (128, 128)), source.take("small", (128, 127))
+    assert big.binding == WeightBinding("big", DType.F16, (128, 128), "big", ("cast",))
+    assert (big.array.size, big.dtype) == (0, DType.F16)  # nothing to read by mistake
+    assert small.binding is None  # 508 bytes too few
+    assert small.array.shape == (128, 127)
+    assert source.take("vector", (65536,)).binding is None
+    assert source.take("big", (128, 128), DType.F32).binding == WeightBinding("big", DType.F32, (128, 128), "big")
+    source.finish({})
+    assert WeightSource(source.files, DType.F16).take("big", (128, 128)).binding is None
+
+
+@pytest.mark.parametrize(("value", "code"), [(70000.0, "weights.overflow"), (np.nan, "weights.not_finite")])
+def test_what_stays_outside_is_checked_all_the_same(tmp_path: Path, value: float, code: str) -> None:
+    broken = matrix(300, 600)
+    broken[255, 511] = value
+    source = WeightSource(single(tmp_path, big=broken), DType.F16, Weights.EXTERNAL)
+    with pytest.raises(BadInput, match=r"tensor 'big'.*\[255, 511\]") as caught:
+        source.take("big", (300, 600))
+    assert caught.value.code == code

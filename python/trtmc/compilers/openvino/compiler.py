@@ -12,6 +12,7 @@ from typing import Any
 
 from trtmc.compilers.base import CompiledEngine, CompileOptions, Compiler, NetworkSource, OptionSpec
 from trtmc.compilers.openvino.engine_file import EngineLayout, engine_chunks
+from trtmc.compilers.openvino.graph.constant import ConstantData
 from trtmc.compilers.openvino.graph.graph import Graph
 from trtmc.compilers.openvino.graph.reader import read_network
 from trtmc.compilers.openvino.ir.model import Model
@@ -20,7 +21,7 @@ from trtmc.compilers.openvino.lowering.table import check_layers, lower
 from trtmc.compilers.openvino.patterns.pipeline import fuse_decoder
 from trtmc.compilers.openvino.patterns.schedule import grouped
 from trtmc.compilers.openvino.patterns.simplify import simplify
-from trtmc.core.contract import Contract, TensorSpec
+from trtmc.core.contract import Contract, TensorSpec, WeightManifest
 from trtmc.core.dtype import DType
 from trtmc.core.errors import InternalError, UsageError
 from trtmc.core.report import Report
@@ -60,6 +61,7 @@ class OpenVinoCompiler(Compiler):
         chosen, report = self.chosen(options), source.report
         with report.phase("read"):
             graph = read_network(source.network, source)
+            keep_outside(graph, source.contract.weights)
             check_layers(graph)
             layers = graph.counts()
             state = cache_links(graph)
@@ -81,6 +83,16 @@ class OpenVinoCompiler(Compiler):
         report.facts.update(facts, engine_bytes=EngineLayout(len(text), model.blob.length).length)
         contract = _final_contract(source.contract, state, {**facts, "compute": chosen["compute"]})
         return OpenVinoEngine(contract, report, model, text)
+
+
+def keep_outside(graph: Graph, weights: WeightManifest) -> None:
+    """Makes constants without values of the inputs that take external weights."""
+    inputs = {tensor.name: tensor for tensor in graph.inputs}
+    for binding in weights:
+        tensor = inputs[binding.input]
+        data = ConstantData.outside(binding.input, binding.dtype, binding.shape)
+        graph.replace(tensor, graph.constant(binding.input, data))
+        graph.inputs.remove(tensor)
 
 
 def cache_links(graph: Graph) -> dict[str, str]:

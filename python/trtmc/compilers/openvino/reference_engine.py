@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from trtmc.compilers.openvino import reference
+from trtmc.compilers.openvino.ir.model import WEIGHT_PREFIX, weight_name
 
 _TYPES = {"f32": np.float32, "i64": np.int64, "i32": np.int32, "u8": np.uint8, "f16": np.float16}
 Attributes = Mapping[str, str]
@@ -30,7 +31,9 @@ class _Step:
 class ReferenceEngine:
     """An engine of own operations; `run` takes all inputs by name and gives all results by name."""
 
-    def __init__(self, text: bytes | memoryview, weights: memoryview) -> None:
+    def __init__(
+        self, text: bytes | memoryview, weights: memoryview, external: Mapping[str, np.ndarray] | None = None
+    ) -> None:
         root = ElementTree.fromstring(bytes(text))
         sources: dict[int, dict[int, int]] = {}
         for edge in root.iter("edge"):
@@ -55,6 +58,9 @@ class ReferenceEngine:
             step = _Step(type, id, layer.attrib["name"], attributes, tuple(ports[i] for i in sorted(ports)))
             if type == "Const":
                 self._constants[id] = self._constant(attributes)
+            elif type == "Parameter" and names[id].startswith(WEIGHT_PREFIX):
+                weight = (external or {})[weight_name(names[id])]
+                self._constants[id] = np.ascontiguousarray(weight).reshape(-1).view(np.uint8)
             elif type == "Parameter":
                 self.inputs[names[id]] = id
             elif type == "Result":

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from trtmc.compilers.openvino.engine_file import read_engine
+from trtmc.compilers.openvino.ir.model import WEIGHT_PREFIX, weight_name
 from trtmc.compilers.openvino.reference_engine import ReferenceEngine
 from trtmc.core.contract import Contract
 
@@ -29,7 +30,13 @@ class Runner(Protocol):
 class OpenVinoRunner:
     """An engine of standard operations on OpenVINO's CPU plugin, in float32 unless the config says otherwise."""
 
-    def __init__(self, text: bytes | memoryview, weights: memoryview, config: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        text: bytes | memoryview,
+        weights: memoryview,
+        config: Mapping[str, Any] | None = None,
+        external: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
         import openvino  # only here: a build needs none of it
 
         blob = (
@@ -37,8 +44,17 @@ class OpenVinoRunner:
             if len(weights)
             else openvino.Tensor(openvino.Type.u8, openvino.Shape([0]))
         )
-        self._keep = (weights, blob)
+        self._keep: list[Any] = [weights, blob]  # OpenVINO does not copy them
         self.model = openvino.Core().read_model(bytes(text), blob)
+        for parameter in self.model.get_parameters():
+            name = parameter.get_output_tensor(0).get_any_name()
+            if name.startswith(WEIGHT_PREFIX):
+                raw = np.ascontiguousarray((external or {})[weight_name(name)]).reshape(-1)
+                kind, shape = parameter.get_output_element_type(0), openvino.Shape(parameter.get_output_shape(0))
+                tensor = openvino.Tensor(raw.view(_STORAGE.get(kind.to_string(), raw.dtype)), shape, kind)
+                self._keep += [raw, tensor]
+                parameter.output(0).replace(openvino.op.Constant(tensor).output(0))
+                self.model.remove_parameter(parameter)
         outputs = [port.get_any_name() for port in self.model.outputs]  # compiling may add names of other tensors
         settings = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": 2}
         self.compiled = openvino.Core().compile_model(self.model, "CPU", {**settings, **(config or {})})
@@ -64,12 +80,16 @@ class OpenVinoRunner:
         return np.array(tensor.data) if storage is None else np.array(tensor.data).view(storage)
 
 
-def open_engine(data: bytes | memoryview, config: Mapping[str, Any] | None = None) -> Runner:
-    """Standard operations go to OpenVINO, own operations to numpy."""
+def open_engine(
+    data: bytes | memoryview,
+    config: Mapping[str, Any] | None = None,
+    external: Mapping[str, np.ndarray] | None = None,
+) -> Runner:
+    """Standard operations go to OpenVINO, own operations to numpy. `external`: weights that stand outside, by name."""
     text, weights = read_engine(data)
     if b'version="trtmc"' in bytes(text):
-        return ReferenceEngine(text, weights)
-    return OpenVinoRunner(text, weights, config)
+        return ReferenceEngine(text, weights, external)
+    return OpenVinoRunner(text, weights, config, external)
 
 
 class DecoderSession:

@@ -7,6 +7,7 @@ The bytes are usually pages of the checkpoint's mmap: nothing here copies them. 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -14,6 +15,7 @@ from math import prod
 import numpy as np
 
 from trtmc.core.dtype import COMPUTE_DTYPES, DType
+from trtmc.core.errors import Unsupported
 
 INTEGER_DTYPES = (DType.I64, DType.I32, DType.I8, DType.U8)
 """Types that hold indices and counts."""
@@ -37,15 +39,19 @@ def storage_bytes(dtype: DType, count: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ConstantData:
-    """`raw` is a flat uint8 array that aliases the owner's memory (and keeps a numpy owner alive)."""
+    """`raw` is a flat uint8 array that aliases the owner's memory (and keeps a numpy owner alive).
+
+    One with an `external` name stands outside of the engine: it has a type and a shape, and values at run time only.
+    """
 
     dtype: DType
     shape: tuple[int, ...]
     raw: np.ndarray
+    external: str | None = None
 
     def __post_init__(self) -> None:
         expected = storage_bytes(self.dtype, prod(self.shape))
-        if self.raw.nbytes != expected:
+        if self.external is None and self.raw.nbytes != expected:
             raise ValueError(
                 f"constant of {self.dtype.value} {list(self.shape)} needs {expected} bytes, got {self.raw.nbytes}"
             )
@@ -57,10 +63,15 @@ class ConstantData:
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         return cls(NUMPY_DTYPES[array.dtype], tuple(array.shape), flat)
 
+    @classmethod
+    def outside(cls, name: str, dtype: DType, shape: tuple[int, ...]) -> ConstantData:
+        """One whose bytes come to the engine by name when it is loaded."""
+        return cls(dtype, shape, np.empty(0, np.uint8), name)
+
     @cached_property
-    def address(self) -> int:
+    def address(self) -> Hashable:
         """Where the bytes are; two constants over the same bytes share one copy in an engine."""
-        return int(self.raw.ctypes.data)
+        return int(self.raw.ctypes.data) if self.external is None else self.external
 
     @property
     def size(self) -> int:
@@ -70,14 +81,20 @@ class ConstantData:
     @property
     def nbytes(self) -> int:
         """Bytes of storage."""
-        return int(self.raw.nbytes)
+        return storage_bytes(self.dtype, self.size)
 
     def reshape(self, shape: tuple[int, ...]) -> ConstantData:
         """The same bytes under another shape of equal size."""
-        return ConstantData(self.dtype, tuple(shape), self.raw)
+        return ConstantData(self.dtype, tuple(shape), self.raw, self.external)
 
     def as_numpy(self) -> np.ndarray:
         """The storage as a shaped array (see `DType.storage` for what holds bfloat16); sub-byte types stay flat."""
+        if self.external is not None:
+            raise Unsupported(
+                "network.external_weight",
+                f"weight '{self.external}' stands outside of the engine, but a layer needs its values at build "
+                "time; build with embedded weights",
+            )
         array = self.raw.view(self.dtype.storage)
         return array if self.dtype.bits < 8 else array.reshape(self.shape)
 

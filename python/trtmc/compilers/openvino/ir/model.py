@@ -83,6 +83,15 @@ class Layer:
         return Value(self, index)
 
 
+WEIGHT_PREFIX = "trtmc.weight."
+"""How the name of a Parameter begins that is no input but a weight: then a number, a colon, and the weight's name."""
+
+
+def weight_name(parameter: str) -> str:
+    """The weight that a Parameter of such a name stands for."""
+    return parameter.split(":", 1)[1]
+
+
 class Model:
     """All layers of one model and the blob that its constants live in."""
 
@@ -93,6 +102,7 @@ class Model:
         self.scope = "network"  # names of new layers start with this: the network's layer being lowered
         self._names: dict[str, int] = {}
         self._constants: dict[object, Value] = {}
+        self._weights: dict[object, Value] = {}
 
     def add(
         self,
@@ -132,6 +142,16 @@ class Model:
             data: dict[str, Attribute] = {"element_type": type, "shape": tuple(shape), "offset": offset, "size": size}
             self._constants[key] = self.add("Const", [], [type], data).value()
         return self._constants[key]
+
+    def weight(self, name: str, type: ElementType, shape: Sequence[int]) -> Value:
+        """A constant whose bytes come by name when the engine is loaded; one layer for each type and shape of it.
+
+        The backend puts a constant in the place of the Parameter before anything looks at the model.
+        """
+        key = (name, type, tuple(shape))
+        if key not in self._weights:
+            self._weights[key] = self.parameter(f"{WEIGHT_PREFIX}{len(self._weights)}:{name}", type, shape)
+        return self._weights[key]
 
     def parameter(self, name: str, type: ElementType, shape: Sequence[int]) -> Value:
         """A named input; -1 is a dynamic dimension."""

@@ -70,15 +70,21 @@ class Lowering:
         if data.dtype not in COMPUTE_DTYPES:
             if data.dtype not in STORAGE_TYPES:
                 raise Unsupported("network.constant_type", f"a {data.dtype} constant can't be an operand on the CPU")
-            return self.model.constant([data.raw], STORAGE_TYPES[data.dtype], data.shape)
+            return self.stored(data, STORAGE_TYPES[data.dtype], data.shape)
         if data.dtype is DType.F32:
-            return self.model.constant([data.raw], ElementType.F32, data.shape)
-        if data.size < _COMPRESSED:
+            return self.stored(data, ElementType.F32, data.shape)
+        if data.size < _COMPRESSED and data.external is None:
             return self.ops.array(data.as_float32())
         return self.once(("compressed", data.address, data.shape), lambda: self._compressed(data))
 
+    def stored(self, data: ConstantData, type: ElementType, shape: Sequence[int]) -> Value:
+        """The bytes of a constant as they are: in the engine's blob, or from outside when the engine is loaded."""
+        if data.external is None:
+            return self.model.constant([data.raw], type, shape)
+        return self.model.weight(data.external, type, shape)
+
     def _compressed(self, data: ConstantData) -> Value:
-        stored = self.model.constant([data.raw], STORAGE_TYPES[data.dtype], data.shape)
+        stored = self.stored(data, STORAGE_TYPES[data.dtype], data.shape)
         layer = self.model.add("Convert", [stored], [ElementType.F32], {"destination_type": ElementType.F32})
         layer.decompression = True  # else the plugin expands the weights to 32 bit
         return layer.value()

@@ -27,7 +27,7 @@ def _data(node: Node, tensor: Tensor | None, what: str) -> ConstantData:
 
 def _raw(low: Lowering, data: ConstantData) -> Value:
     """Weights byte for byte, as a flat u8 constant: nothing on the way to the kernel may convert them."""
-    return low.model.constant([data.raw], ElementType.U8, (data.nbytes,))
+    return low.stored(data, ElementType.U8, (data.nbytes,))
 
 
 def _floats(low: Lowering, data: ConstantData, shape: tuple[int, ...]) -> Value:
