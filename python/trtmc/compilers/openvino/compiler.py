@@ -15,6 +15,7 @@ from trtmc.compilers.openvino.engine_file import EngineLayout, engine_chunks
 from trtmc.compilers.openvino.graph.constant import ConstantData
 from trtmc.compilers.openvino.graph.graph import Graph
 from trtmc.compilers.openvino.graph.reader import read_network
+from trtmc.compilers.openvino.graph.regions import outline
 from trtmc.compilers.openvino.ir.model import Model
 from trtmc.compilers.openvino.ir.xml import to_xml
 from trtmc.compilers.openvino.lowering.table import check_layers, lower
@@ -66,6 +67,7 @@ class OpenVinoCompiler(Compiler):
             layers = graph.counts()
             state = cache_links(graph)
             _compare_state(state, source.contract)
+            outline(graph)
             simplify(graph)
         kernels = chosen["kernels"] if chosen["kernels"] != "auto" else ("trtmc" if state else "openvino")
         if chosen["compute"] != "f32" and kernels != "trtmc":

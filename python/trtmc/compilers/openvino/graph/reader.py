@@ -67,9 +67,12 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "FILL": ("operation", "shape", "alpha", "beta", "to_type"),
     "GATHER": ("axis", "mode", "num_elementwise_dims"),
     "GRID_SAMPLE": ("align_corners", "interpolation_mode", "sample_mode"),
+    "ITERATOR": ("axis", "reverse"),
     "KV_CACHE_UPDATE": ("cache_mode", "update_form"),
+    "LOOP_OUTPUT": ("axis", "kind"),
     "LRN": ("alpha", "beta", "k", "window_size"),
     "MATRIX_MULTIPLY": ("op0", "op1"),
+    "NMS": ("bounding_box_format", "topk_box_limit", "indices_type"),
     "NON_ZERO": ("indices_type",),
     "NORMALIZATION": ("axes", "epsilon", "num_groups", "is_v2"),
     "ONE_HOT": ("axis",),
@@ -103,6 +106,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "SLICE": ("start", "shape", "stride", "mode", "axes"),
     "SOFTMAX": ("axes",),
     "TOPK": ("op", "k", "axes", "indices_type"),
+    "TRIP_LIMIT": ("kind",),
     "UNARY": ("op",),
 }
 ATTENTION = (
@@ -120,12 +124,21 @@ EMBEDDED: dict[str, tuple[str, ...]] = {
 }
 """Weights that live inside a layer: read as constants, at input 1 and after, unless an input is there already."""
 _CLASS_NAMES = {
+    "CONDITIONAL_INPUT": "IfConditionalInput",
+    "CONDITIONAL_OUTPUT": "IfConditionalOutput",
     "ELEMENTWISE": "ElementWise",
     "KV_CACHE_UPDATE": "KVCacheUpdate",
     "LRN": "LRN",
+    "MOE": "MoE",
+    "NMS": "NMS",
     "PARAMETRIC_RELU": "ParametricReLU",
+    "RAGGED_SOFTMAX": "RaggedSoftMax",
     "SOFTMAX": "SoftMax",
     "TOPK": "TopK",
+}
+_REGIONS = {  # boundary layers: the attribute that says which loop or conditional a layer belongs to
+    **dict.fromkeys(("ITERATOR", "LOOP_OUTPUT", "RECURRENCE", "TRIP_LIMIT"), "loop"),
+    **dict.fromkeys(("CONDITION", "CONDITIONAL_INPUT", "CONDITIONAL_OUTPUT"), "conditional"),
 }
 _BITMASKS = {"axes"}
 _MASKED_KINDS = {"REDUCE", "SOFTMAX", "TOPK", "NORMALIZATION"}
@@ -154,6 +167,7 @@ class _Reader:
         self._graph = graph
         self._owner = owner
         self._tensors: dict[str, Tensor] = {}
+        self._regions: list[object] = []  # loops and conditionals, numbered in order of appearance
 
     def tensor(self, source: trt.ITensor, where: str = "the network") -> Tensor:
         known = self._tensors.get(source.name)
@@ -192,6 +206,8 @@ class _Reader:
             attributes = {key: self._attribute(layer, kind, key) for key in ATTRIBUTES.get(kind, ())}
         if kind in ("ACTIVATION", "POOLING"):
             attributes["type"] = layer.type.name  # this class's own `type`
+        if kind in _REGIONS:
+            attributes["region"] = self._region(getattr(layer, _REGIONS[kind]))
         outputs = [layer.get_output(i) for i in range(layer.num_outputs)]
         node = Node(
             kind,
@@ -209,6 +225,13 @@ class _Reader:
                     "give each its own name",
                 )
         self._graph.add(node)
+
+    def _region(self, region: object) -> int:
+        for number, known in enumerate(self._regions):
+            if known is region:
+                return number
+        self._regions.append(region)
+        return len(self._regions) - 1
 
     def _with_embedded(self, layer: Any, kind: str, inputs: list[Tensor | None]) -> list[Tensor | None]:
         for index, key in enumerate(EMBEDDED.get(kind, ()), start=1):

@@ -64,6 +64,27 @@ class Value:
         return self.layer.outputs[self.index]
 
 
+@dataclass(frozen=True)
+class PortLink:
+    """A port of a layer with a body (-1: none) tied to the Parameter or Result `internal` of that body."""
+
+    external: int
+    internal: int
+    attributes: Mapping[str, int | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Body:
+    """A model inside a layer; `tag` and `map_tag` are the elements that hold it and its links in the text form."""
+
+    tag: str
+    map_tag: str
+    model: Model
+    inputs: Sequence[PortLink]
+    outputs: Sequence[PortLink]
+    back_edges: Sequence[tuple[int, int]] = ()  # from a Result to the Parameter of the next iteration
+
+
 @dataclass(eq=False)
 class Layer:
     """One operation; `version` is the opset that defines it ("opset1", or "trtmc" for an own operation)."""
@@ -77,6 +98,7 @@ class Layer:
     attributes: dict[str, Attribute]
     tensor_names: dict[int, list[str]] = field(default_factory=dict)
     decompression: bool = False
+    bodies: list[Body] = field(default_factory=list)
 
     def value(self, index: int = 0) -> Value:
         """Output `index`."""
@@ -95,14 +117,18 @@ def weight_name(parameter: str) -> str:
 class Model:
     """All layers of one model and the blob that its constants live in."""
 
-    def __init__(self, name: str = "network") -> None:
+    def __init__(self, name: str = "network", blob: WeightsBlob | None = None) -> None:
         self.name = name
         self.layers: list[Layer] = []
-        self.blob = WeightsBlob()
+        self.blob = blob if blob is not None else WeightsBlob()
         self.scope = "network"  # names of new layers start with this: the network's layer being lowered
         self._names: dict[str, int] = {}
         self._constants: dict[object, Value] = {}
         self._weights: dict[object, Value] = {}
+
+    def child(self, name: str) -> Model:
+        """A model for the body of a layer: layers of its own, the same blob."""
+        return Model(name, self.blob)
 
     def add(
         self,
@@ -173,4 +199,7 @@ class Model:
         for layer in self.layers:
             key = layer.type if layer.version.startswith("opset") else f"{layer.version}.{layer.type}"
             found[key] = found.get(key, 0) + 1
+            for body in layer.bodies:
+                for inner, count in body.model.counts().items():
+                    found[inner] = found.get(inner, 0) + count
         return dict(sorted(found.items()))

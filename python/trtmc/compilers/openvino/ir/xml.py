@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from trtmc.compilers.openvino.ir.model import PRECISION, Attribute, ElementType, Layer, Model
+from trtmc.compilers.openvino.ir.model import PRECISION, Attribute, Body, ElementType, Layer, Model
 
 
 def to_xml(model: Model) -> bytes:
@@ -38,7 +38,13 @@ def attribute_text(value: Attribute) -> str:
 
 
 def _document(model: Model) -> Iterator[str]:
-    yield f'<?xml version="1.0"?>\n<net name={quoteattr(model.name)} version="11">\n<layers>\n'
+    yield f'<?xml version="1.0"?>\n<net name={quoteattr(model.name)} version="11">\n'
+    yield from _graph(model)
+    yield "<rt_info/>\n</net>\n"
+
+
+def _graph(model: Model) -> Iterator[str]:
+    yield "<layers>\n"
     for layer in model.layers:
         yield from _layer(layer)
     yield "</layers>\n<edges>\n"
@@ -49,7 +55,24 @@ def _document(model: Model) -> Iterator[str]:
                 f'<edge from-layer="{source.id}" from-port="{len(source.inputs) + value.index}" '
                 f'to-layer="{layer.id}" to-port="{port}"/>\n'
             )
-    yield "</edges>\n<rt_info/>\n</net>\n"
+    yield "</edges>\n"
+
+
+def _body(body: Body) -> Iterator[str]:
+    """The links between a layer's ports and its body, then the body."""
+    yield f"<{body.map_tag}>\n"
+    for kind, links in (("input", body.inputs), ("output", body.outputs)):
+        for link in links:
+            more = "".join(f' {key}="{value}"' for key, value in link.attributes.items())
+            yield f'<{kind} external_port_id="{link.external}" internal_layer_id="{link.internal}"{more}/>\n'
+    yield f"</{body.map_tag}>\n"
+    if body.back_edges:
+        yield "<back_edges>\n"
+        yield from (f'<edge from-layer="{a}" to-layer="{b}"/>\n' for a, b in body.back_edges)
+        yield "</back_edges>\n"
+    yield f"<{body.tag}>\n"
+    yield from _graph(body.model)
+    yield f"</{body.tag}>\n"
 
 
 def _printable(name: str) -> str:
@@ -75,4 +98,6 @@ def _layer(layer: Layer) -> Iterator[str]:
             precision = PRECISION.get(type, "UNSPECIFIED")
             yield f'<port id="{len(layer.inputs) + i}" precision="{precision}"{text}/>'
         yield "</output>\n"
+    for body in layer.bodies:
+        yield from _body(body)
     yield "</layer>\n"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from trtmc.compilers.openvino.graph.constant import ConstantData
-from trtmc.compilers.openvino.graph.graph import Node, Tensor
+from trtmc.compilers.openvino.graph.graph import Graph, Node, Tensor
 from trtmc.compilers.openvino.ir.model import ElementType, Model, Value
 from trtmc.compilers.openvino.ir.ops import Ops
 from trtmc.core.dtype import COMPUTE_DTYPES, DType
@@ -40,11 +40,16 @@ _COMPRESSED = 65536  # 16-bit constants of at least this many elements stay 16-b
 class Lowering:
     """The state of one walk."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, walk: Callable[[Lowering, Graph], None]) -> None:
         self.model = model
         self.ops = Ops(model)
+        self.walk = walk  # emits all nodes of a graph; rules of layers with graphs inside call it on a `nested` walk
         self._values: dict[int, Value] = {}
         self._memo: dict[Hashable, Value] = {}
+
+    def nested(self, name: str) -> Lowering:
+        """A walk over a graph inside a layer: values of its own, the same blob."""
+        return Lowering(self.model.child(name), self.walk)
 
     # values
     def put(self, tensor: Tensor, value: Value) -> None:
@@ -100,9 +105,11 @@ class Lowering:
         return self.ops.convert(self.value(tensor), ElementType.F32)
 
     def narrowed(self, x: Value, dtype: DType) -> Value:
-        """float32 to a narrow float, to the nearest, saturating."""
+        """float32 to a narrow float, to the nearest, saturating; NaN stays NaN, or -0 in a type that has none."""
         o, largest = self.ops, NARROW_FLOATS[dtype]
         clamped = o.binary("Minimum", o.binary("Maximum", x, o.f32(-largest)), o.f32(largest))
+        is_nan = self.model.add("IsNaN", [x], [ElementType.BOOLEAN], {}, "opset10").value()
+        clamped = o.select(is_nan, o.f32(-0.0 if dtype is DType.F4_E2M1 else float("nan")), clamped)
         return o.convert(clamped, STORAGE_TYPES[dtype])
 
     # reading constants
@@ -132,4 +139,6 @@ class Lowering:
 
 def operand_type(dtype: DType) -> ElementType:
     """The type in which a tensor of this dtype is computed; the walk has refused the others."""
+    if dtype is DType.I4:
+        return ElementType.I8
     return ElementType.F32 if dtype in COMPUTE_DTYPES else STORAGE_TYPES[dtype]

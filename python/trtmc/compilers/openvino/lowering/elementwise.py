@@ -146,6 +146,10 @@ def cast(low: Lowering, node: Node) -> None:
     if target in NARROW_FLOATS and source.dtype is not target:
         low.put(node.output, low.narrowed(low.ops.convert(x, ElementType.F32), target))
         return
+    if target is DType.I4 and source.dtype is not DType.I4:  # the low four bits, as in ONNX; TensorRT has no such cast
+        eight, wide = low.ops.array(np.array(8, np.int32)), low.ops.convert(x, ElementType.I32)
+        wrapped = low.ops.binary("FloorMod", low.ops.add(wide, eight), low.ops.array(np.array(16, np.int32)))
+        x = low.ops.subtract(wrapped, eight)
     low.put(node.output, low.ops.convert(x, operand_type(target)))
 
 

@@ -1,8 +1,6 @@
-"""Layers that address elements by index tensors: gather, scatter, one-hot, non-zero, fill."""
+"""Layers that address elements by index tensors: gather, scatter, one-hot, non-zero, reversed sequences."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from trtmc.compilers.openvino.graph.graph import Node
 from trtmc.compilers.openvino.ir.model import ElementType
@@ -57,35 +55,6 @@ def non_zero(low: Lowering, node: Node) -> None:
     low.put(node.output, low.model.add("NonZero", [x], [type], {"output_type": type}, "opset3").value())
 
 
-def fill(low: Lowering, node: Node) -> None:
-    """LINSPACE: alpha plus beta per step along each dimension. Random fills are refused: nothing fixes their stream."""
-    if node.attributes["operation"] != "LINSPACE":
-        raise low.refusal(node, f"fill operation {node.attributes['operation']}")
-    o, type = low.ops, operand_type(node.output.dtype)
-    given = node.input(0)
-    dims = (
-        o.convert(low.value(given), ElementType.I64) if given is not None else low.dims_value(node.attributes["shape"])
-    )
-    storage = np.float32 if type is ElementType.F32 else node.output.dtype.storage
-    starts, steps = node.input(1), node.input(2)
-    start = low.value(starts) if starts is not None else o.array(np.array(node.attributes["alpha"], storage))
-    rank = node.output.rank
-    if steps is None:
-        step = o.array(np.full(1, node.attributes["beta"], storage))
-    else:
-        step = o.reshape(low.value(steps), low.dims_value((-1,)))
-    value = o.reshape(o.convert(start, type), low.dims_value((1,) * rank))
-    for axis in range(rank):
-        count = o.gather(dims, o.index(axis), 0)
-        along = o.convert(o.range(o.index(0), count, o.index(1)), type)
-        scaled = o.multiply(along, o.gather(o.convert(step, type), o.i64(axis if steps is not None else 0), 0))
-        spread = [d for d in range(rank) if d != axis]
-        value = o.add(value, o.unsqueeze(scaled, o.i64(*spread)) if spread else scaled)
-        if steps is None and rank > 1:
-            raise low.refusal(node, "a linear fill of several dimensions needs its steps as input 2")
-    low.put(node.output, value)
-
-
 def reverse_sequence(low: Lowering, node: Node) -> None:
     """The first lengths[b] elements of each sequence in reverse, the rest as they are."""
     x, lengths = low.args(node)
@@ -98,6 +67,5 @@ RULES: dict[str, Rule] = {
     "SCATTER": scatter,
     "ONE_HOT": one_hot,
     "NON_ZERO": non_zero,
-    "FILL": fill,
     "REVERSE_SEQUENCE": reverse_sequence,
 }

@@ -8,7 +8,6 @@ import tensorrt_rtx as trt
 
 from trtmc.compilers.openvino.testing import TestNetwork, run
 from trtmc.core.dtype import DType
-from trtmc.core.errors import Unsupported
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
@@ -86,28 +85,6 @@ def test_non_zero() -> None:
 
     x = np.array([[0, 1, 0], [2, 0, 3]], np.float32)
     np.testing.assert_array_equal(run(define, x=x)["y"], np.stack(np.nonzero(x)))
-
-
-def test_linear_fill() -> None:
-    def define(net: TestNetwork) -> None:
-        layer = net.trt.add_fill((1,), trt.FillOperation.LINSPACE, trt.int64)
-        layer.set_input(0, net.input("dims", DType.I64, (1,)))
-        layer.set_input(1, net.const(np.array(5, np.int64)))
-        layer.set_input(2, net.const(np.array([3], np.int64)))
-        net.output("y", layer)
-
-    assert run(define, dims=np.array([4]))["y"].tolist() == [5, 8, 11, 14]
-
-
-def test_random_fill_is_refused_by_name() -> None:
-    def define(net: TestNetwork) -> None:
-        layer = net.trt.add_fill((3,), trt.FillOperation.RANDOM_UNIFORM, trt.float32)
-        layer.name = "noise"
-        net.output("y", layer)
-
-    with pytest.raises(Unsupported, match=r"'noise' \(FILL\): fill operation RANDOM_UNIFORM") as caught:
-        run(define)
-    assert caught.value.code == "network.unsupported_layer"
 
 
 def test_reverse_sequence() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from trtmc.compilers.openvino.graph.graph import Node, Tensor
@@ -63,14 +65,16 @@ def unsqueeze(low: Lowering, node: Node) -> None:
 def slice_(low: Lowering, node: Node) -> None:
     """Starts, sizes, strides from attributes or inputs 1-3, fill value from input 4, axes from attribute or input 5."""
     source, mode = node.required(0), node.attributes["mode"]
-    start, size, stride = (_Ints(low, node, i, key) for i, key in ((1, "start"), (2, "shape"), (3, "stride")))
+    start, size, stride = (_Ints.of(low, node, i, key) for i, key in ((1, "start"), (2, "shape"), (3, "stride")))
     axes = _axes(low, node, source.rank)
     plain = mode in ("STRICT_BOUNDS", "DEFAULT")
     if axes is None and plain:  # known at run time only; a stride of zero, which is a broadcast, can't be among them
         given = _i64(low, node.required(5))
         low.put(node.output, _strided(low, low.value(source), start, size, stride, given))
     elif axes is None:
-        raise low.refusal(node, f"slice mode {mode} along axes that are no constant")
+        given = _i64(low, node.required(5))
+        spread = _over_all_axes(low, low.value(source), given, (start, size, stride), source.rank)
+        low.put(node.output, _indexed(low, node, source, *spread, tuple(range(source.rank))))
     elif plain and stride.static is not None and 0 not in stride.static:
         low.put(node.output, _strided(low, low.value(source), start, size, stride, low.dims_value(axes)))
     else:
@@ -85,18 +89,35 @@ def _axes(low: Lowering, node: Node, rank: int) -> tuple[int, ...] | None:
     return tuple(a % rank for a in axes) if axes is not None else tuple(range(rank))
 
 
+@dataclass(frozen=True)
 class _Ints:
     """A list of integers known now (`static`) or at run time (`value`)."""
 
-    def __init__(self, low: Lowering, node: Node, index: int, key: str) -> None:
+    static: tuple[int, ...] | None
+    value: Value
+
+    @classmethod
+    def of(cls, low: Lowering, node: Node, index: int, key: str) -> _Ints:
+        """From an input if there is one, else from the attribute."""
         given = node.input(index)
         if given is not None and given.constant is None:
-            self.static: tuple[int, ...] | None = None
-            self.value = _i64(low, given)
-            return
+            return cls(None, _i64(low, given))
         known = given.constant.as_ints() if given is not None and given.constant is not None else None
-        self.static = known if known is not None else tuple(node.attributes[key])
-        self.value = low.dims_value(self.static)
+        static = known if known is not None else tuple(node.attributes[key])
+        return cls(static, low.dims_value(static))
+
+
+def _over_all_axes(
+    low: Lowering, x: Value, axes: Value, ints: tuple[_Ints, _Ints, _Ints], rank: int
+) -> tuple[_Ints, _Ints, _Ints]:
+    """Starts, sizes and strides for every axis, from those for axes that are known at run time only."""
+    o = low.ops
+    axes = o.select(o.compare("Less", axes, o.index(0)), o.add(axes, o.index(rank)), axes)
+    plain = (low.dims_value((0,) * rank), o.shape_of(x), low.dims_value((1,) * rank))
+    start, size, stride = (
+        _Ints(None, o.scatter_elements(all_, axes, given.value, 0)) for all_, given in zip(plain, ints, strict=True)
+    )
+    return start, size, stride
 
 
 def _i64(low: Lowering, tensor: Tensor) -> Value:

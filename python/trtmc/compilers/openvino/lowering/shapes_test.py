@@ -158,3 +158,21 @@ def test_layers_that_come_before_what_they_read() -> None:
         net.output("y", layer)
 
     np.testing.assert_array_equal(run(define, x=X)["y"], X)
+
+
+def test_a_filling_slice_along_axes_known_at_run_time() -> None:
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+    def define(net: TestNetwork) -> None:
+        given = net.input("x", DType.F32, (-1, 4))
+        layer = net.trt.add_slice(given, (0,), (0,), (1,))
+        layer.mode = trt.SampleMode.FILL
+        layer.set_input(1, net.input("start", DType.I64, (1,)))
+        layer.set_input(2, net.input("size", DType.I64, (1,)))
+        layer.set_input(4, net.const(np.array(9, np.float32)))
+        layer.set_input(5, net.input("axes", DType.I64, (1,)))
+        net.output("y", layer)
+
+    for axis in (1, -1):
+        y = run(define, x=x, start=np.array([-1]), size=np.array([6]), axes=np.array([axis]))["y"]
+        np.testing.assert_array_equal(y, np.pad(x, ((0, 0), (1, 1)), constant_values=9))

@@ -9,6 +9,7 @@ import numpy as np
 from trtmc.compilers.openvino.graph.graph import Node, Tensor
 from trtmc.compilers.openvino.ir.model import Attribute, ElementType, Value
 from trtmc.compilers.openvino.lowering.context import Lowering, Rule
+from trtmc.compilers.openvino.lowering.volumes import sample_volume
 
 _AUTO_PAD = {
     "EXPLICIT_ROUND_DOWN": "explicit",
@@ -66,11 +67,11 @@ def convolution(low: Lowering, node: Node) -> None:
 def deconvolution(low: Lowering, node: Node) -> None:
     """The transpose of a convolution, with [in, out/groups, window...] filters."""
     source, a = node.required(0), node.attributes
-    if not a["padding_mode"].startswith("EXPLICIT"):
-        raise low.refusal(node, f"padding mode {a['padding_mode']}")
     window = tuple(a["kernel_size_nd"])
     out, groups, channels = a["num_output_maps"], a["num_groups"], source.shape[1]
     attributes = {**_window(low, node), "dilations": a["dilation_nd"]}
+    if a["padding_mode"].startswith("SAME"):
+        attributes |= {"auto_pad": "explicit", **_trimmed_to_multiples(low, node)}
     if groups == 1:
         type, shape = "ConvolutionBackpropData", (channels, out, *window)
     else:
@@ -80,9 +81,21 @@ def deconvolution(low: Lowering, node: Node) -> None:
     low.put(node.output, _with_bias(low, node, y, source.rank))
 
 
+def _trimmed_to_multiples(low: Lowering, node: Node) -> dict[str, Attribute]:
+    """SAME: every output dimension is input times stride; of an odd number too many, UPPER trims more at the end."""
+    a = node.attributes
+    extra = [(k - 1) * d + 1 - s for k, d, s in zip(a["kernel_size_nd"], a["dilation_nd"], a["stride_nd"], strict=True)]
+    if min(extra) < 0:
+        raise low.refusal(node, "SAME padding with a stride that is wider than the window")
+    less, more = [e // 2 for e in extra], [e - e // 2 for e in extra]
+    before, after = (less, more) if a["padding_mode"] == "SAME_UPPER" else (more, less)
+    return {"pads_begin": before, "pads_end": after}
+
+
 def pooling(low: Lowering, node: Node) -> None:
     """MAX, AVERAGE, or a blend: (1 - factor) * max + factor * average."""
     x, a = low.value(node.required(0)), node.attributes
+    _check_windows(low, node)
     attributes = {
         **_window(low, node),
         "kernel": a["window_size_nd"],
@@ -104,6 +117,16 @@ def pooling(low: Lowering, node: Node) -> None:
     else:
         y = o.add(o.multiply(largest(), o.f32(1 - factor)), o.multiply(average(), o.f32(factor)))
     low.put(node.output, y)
+
+
+def _check_windows(low: Lowering, node: Node) -> None:
+    """Rounding up can place a last window behind the image: nothing says what it gives."""
+    a, rank = node.attributes, node.required(0).rank
+    first = rank - len(a["window_size_nd"])
+    for axis, (before, stride) in enumerate(zip(a["pre_padding"], a["stride_nd"], strict=True), start=first):
+        size, count = node.required(0).shape[axis], node.output.shape[axis]
+        if size > 0 and count > 0 and (count - 1) * stride - before >= size:
+            raise low.refusal(node, f"a window that lies wholly outside of the input along axis {axis}")
 
 
 def padding(low: Lowering, node: Node) -> None:
@@ -199,10 +222,13 @@ _GRID_BORDERS = {"FILL": "zeros", "CLAMP": "border", "REFLECT": "reflection"}
 
 
 def grid_sample(low: Lowering, node: Node) -> None:
-    """Images read at the points of a grid."""
+    """Images or volumes read at the points of a grid."""
     source, a = node.required(0), node.attributes
-    if source.rank != 4 or a["sample_mode"] not in _GRID_BORDERS:
+    if source.rank not in (4, 5) or a["sample_mode"] not in _GRID_BORDERS:
         raise low.refusal(node, f"rank {source.rank} with sample mode {a['sample_mode']}")
+    if source.rank == 5:
+        low.put(node.output, sample_volume(low, node))
+        return
     attributes: dict[str, Attribute] = {
         "align_corners": bool(a["align_corners"]),
         "mode": _GRID_MODES[a["interpolation_mode"]],

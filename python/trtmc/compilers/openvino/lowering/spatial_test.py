@@ -10,6 +10,7 @@ import tensorrt_rtx as trt
 
 from trtmc.compilers.openvino.testing import TestNetwork, run
 from trtmc.core.dtype import DType
+from trtmc.core.errors import Unsupported
 
 RNG = np.random.default_rng(6)
 Pair = tuple[int, int]
@@ -82,6 +83,32 @@ def test_deconvolution(groups: int) -> None:
         out = (c // (4 // groups)) * (6 // groups) + o
         full[0, out, 2 * i : 2 * i + 3, j : j + 2] += x[0, c, i, j] * w[c, o]
     np.testing.assert_allclose(run(define, x=x)["y"], full[:, :, 1:7, :4], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["SAME_UPPER", "SAME_LOWER"])
+def test_deconvolution_same(mode: str) -> None:
+    x, w = _normal(1, 2, 3, 4), _normal(2, 3, 4, 3)
+
+    def define(net: TestNetwork) -> None:
+        layer = net.trt.add_deconvolution_nd(net.input("x", DType.F32, (-1, 2, 3, 4)), 3, (4, 3), w)
+        layer.stride_nd, layer.padding_mode = (1, 2), getattr(trt.PaddingMode, mode)
+        net.output("y", layer)
+
+    full = np.zeros((1, 3, 6, 9))
+    for c, o, i, j in product(range(2), range(3), range(3), range(4)):
+        full[0, o, i : i + 4, 2 * j : 2 * j + 3] += x[0, c, i, j] * w[c, o]
+    rows, columns = (slice(1, 4), slice(0, 8)) if mode == "SAME_UPPER" else (slice(2, 5), slice(1, 9))
+    np.testing.assert_allclose(run(define, x=x)["y"], full[:, :, rows, columns], rtol=1e-4, atol=1e-5)
+
+
+def test_a_pooling_window_outside_of_the_input_is_refused() -> None:
+    def define(net: TestNetwork) -> None:
+        layer = net.trt.add_pooling_nd(net.input("x", DType.F32, (1, 1, 2, 2)), trt.PoolingType.MAX, (1, 1))
+        layer.stride_nd, layer.padding_mode = (2, 2), trt.PaddingMode.EXPLICIT_ROUND_UP
+        net.output("y", layer)
+
+    with pytest.raises(Unsupported, match=r"\(POOLING\): a window that lies wholly outside of the input along axis 2"):
+        run(define, x=_normal(1, 1, 2, 2))
 
 
 @pytest.mark.parametrize("kind", ["MAX", "AVERAGE", "MAX_AVERAGE_BLEND"])
@@ -205,3 +232,51 @@ def test_grid_sample_at_pixel_centres() -> None:
     np.testing.assert_allclose(y[0, :, 0, 1], x[0, :, 0, 3], rtol=1e-5)
     np.testing.assert_allclose(y[0, :, 1, 0], x[0, :, 2, 3], rtol=1e-5)
     assert y[0, :, 1, 1].tolist() == [0, 0]
+
+
+def _voxel(x: np.ndarray, at: np.ndarray, mode: str, align: bool) -> np.ndarray:
+    """All channels of one volume [c, d, h, w] at whole coordinates."""
+    value = np.ones(x.shape[0])
+    place = []
+    for p, size in zip(at.tolist(), x.shape[1:], strict=True):
+        if mode == "FILL" and not 0 <= p < size:
+            value = np.zeros(x.shape[0])
+        place.append(int(min(max(p, 0), size - 1)))
+    return value * x[:, place[0], place[1], place[2]]
+
+
+def _reflected(p: float, size: int, align: bool) -> float:
+    low, high = (0.0, size - 1.0) if align else (-0.5, size - 0.5)
+    while not low <= p <= high:
+        p = 2 * low - p if p < low else 2 * high - p
+    return p
+
+
+@pytest.mark.parametrize("mode", ["FILL", "CLAMP", "REFLECT"])
+@pytest.mark.parametrize("align", [True, False])
+@pytest.mark.parametrize("interpolation", ["LINEAR", "NEAREST"])
+def test_grid_sample_of_volumes(mode: str, align: bool, interpolation: str) -> None:
+    x, grid = _normal(2, 3, 4, 5, 6), RNG.uniform(-1.6, 1.6, (2, 2, 2, 3, 3)).astype(np.float32)
+
+    def define(net: TestNetwork) -> None:
+        given = (net.input("x", DType.F32, (-1, 3, 4, 5, 6)), net.input("g", DType.F32, (-1, 2, 2, 3, 3)))
+        layer = net.trt.add_grid_sample(*given)
+        layer.align_corners = align
+        layer.sample_mode = getattr(trt.SampleMode, mode)
+        layer.interpolation_mode = getattr(trt.InterpolationMode, interpolation)
+        net.output("y", layer)
+
+    expected = np.zeros((2, 3, 2, 2, 3))
+    for n, i, j, k in np.ndindex(2, 2, 2, 3):
+        at = []
+        for c, size in zip(grid[n, i, j, k, ::-1].tolist(), x.shape[2:], strict=True):
+            p = (c + 1) / 2 * (size - 1) if align else ((c + 1) * size - 1) / 2
+            at.append(_reflected(p, size, align) if mode == "REFLECT" else p)
+        where = np.array(at)
+        if interpolation == "NEAREST":
+            expected[n, :, i, j, k] = _voxel(x[n], np.rint(where), mode, align)
+            continue
+        for corner in product((0, 1), repeat=3):
+            weight = np.prod([f if up else 1 - f for f, up in zip(where - np.floor(where), corner, strict=True)])
+            expected[n, :, i, j, k] += weight * _voxel(x[n], np.floor(where) + corner, mode, align)
+    np.testing.assert_allclose(run(define, x=x, g=grid)["y"], expected, rtol=1e-4, atol=1e-5)

@@ -5,16 +5,21 @@
 
 from __future__ import annotations
 
-from trtmc.compilers.openvino.graph.graph import Graph, Node
-from trtmc.compilers.openvino.ir.model import ElementType, Model
+from trtmc.compilers.openvino.graph.graph import Graph, Node, Tensor
+from trtmc.compilers.openvino.graph.regions import BOUNDARY_KINDS
+from trtmc.compilers.openvino.ir.model import ElementType, Model, Value
 from trtmc.compilers.openvino.lowering import (
     attention,
     elementwise,
+    fills,
+    four_bit,
     indexing,
     linear,
+    nms,
     own,
     quantization,
     reductions,
+    regions,
     shapes,
     spatial,
 )
@@ -29,21 +34,13 @@ def _constant(low: Lowering, node: Node) -> None:
 
 REFUSED = {
     "ASSERTION": "run-time assertions",
-    "CONDITION": "conditionals",
-    "CONDITIONAL_INPUT": "conditionals",
-    "CONDITIONAL_OUTPUT": "conditionals",
     "DIST_COLLECTIVE": "collectives of several devices",
     "DYNAMIC_QUANTIZE": "quantization at run time",
-    "ITERATOR": "loops",
-    "LOOP_OUTPUT": "loops",
     "MOE": "mixtures of experts",
-    "NMS": "non-maximum suppression",
     "PLUGIN": "plugins",
     "PLUGIN_V2": "plugins",
     "PLUGIN_V3": "plugins",
     "RAGGED_SOFTMAX": "ragged softmax",
-    "RECURRENCE": "loops",
-    "TRIP_LIMIT": "loops",
 }
 """Kinds that this version knows and does not lower, with what they stand for."""
 
@@ -52,20 +49,26 @@ RULES: dict[str, Rule] = {
     **elementwise.RULES,
     **shapes.RULES,
     **indexing.RULES,
+    **fills.RULES,
     **linear.RULES,
     **reductions.RULES,
     **attention.RULES,
     **spatial.RULES,
     **quantization.RULES,
     **own.RULES,
+    **nms.RULES,
+    **regions.RULES,
 }
+
+READ_OTHERWISE = frozenset({"ATTENTION_INPUT", *BOUNDARY_KINDS})
+"""Kinds that mark a border: the attention's is read at its output, those of loops and conditionals are outlined."""
 
 
 def check_layers(graph: Graph) -> None:
     """Refuses kinds and result types that can't be lowered; asked before anything else looks at the graph."""
-    for name, dtype in zip(graph.output_names, graph.output_dtypes, strict=True):
-        if dtype.bits < 8:
-            raise Unsupported("network.output_type", f"output '{name}' has type {dtype}, which the CPU target lacks")
+    for name, dtype, tensor in zip(graph.output_names, graph.output_dtypes, graph.outputs, strict=True):
+        if dtype.bits < 8 and min(tensor.shape, default=0) < 0:
+            raise Unsupported("network.output_type", f"output '{name}' has type {dtype} and a dynamic shape")
     for node in graph:
         why = refusal_of(node)
         if why is not None:
@@ -77,6 +80,8 @@ def refusal_of(node: Node) -> str | None:
 
     Rules refuse more, by attributes, when they run.
     """
+    if node.kind in READ_OTHERWISE:
+        return None
     if node.kind not in RULES:
         return REFUSED.get(node.kind, "a kind of layer that is not known")
     for tensor in () if node.kind == "CONSTANT" else node.outputs:
@@ -92,24 +97,44 @@ def lower(graph: Graph, state: dict[str, str], order: list[Node] | None = None) 
     """
     check_layers(graph)
     model = Model()
-    low = Lowering(model)
+    low = Lowering(model, _walk)
     for tensor in graph.inputs:
-        if tensor.dtype not in STORAGE_TYPES or tensor.dtype.bits < 8:
+        if tensor.dtype not in STORAGE_TYPES:
             raise Unsupported(
                 "network.input_type", f"input '{tensor.name}' has type {tensor.dtype}, which the CPU target lacks"
             )
+        if tensor.dtype.bits < 8:
+            low.put(tensor, _packed_input(low, tensor))
+            continue
         is_state = tensor.name in state
         stored = ElementType.F32 if is_state else STORAGE_TYPES[tensor.dtype]
         value = model.parameter(tensor.name, stored, tensor.shape)
         low.put(tensor, low.ops.convert(value, ElementType.F32) if tensor.dtype in COMPUTE_DTYPES else value)
-    for node in order if order is not None else graph.ordered():
-        model.scope = node.name
-        RULES[node.kind](low, node)
+    _emit(low, order if order is not None else graph.ordered())
     model.scope = "outputs"
     shared = set(state.values())
     for name, tensor, dtype in zip(graph.output_names, graph.outputs, graph.output_dtypes, strict=True):
         value = low.value(tensor)
+        if dtype.bits < 8:
+            value = four_bit.pack(low, value, dtype, tensor.shape)
         if dtype in COMPUTE_DTYPES and name not in shared:
             value = low.ops.convert(value, STORAGE_TYPES[dtype])
         model.result(name, value)
     return model
+
+
+def _packed_input(low: Lowering, tensor: Tensor) -> Value:
+    if min(tensor.shape, default=0) < 0:
+        raise Unsupported("network.input_type", f"input '{tensor.name}' has type {tensor.dtype} and a dynamic shape")
+    raw = low.model.parameter(tensor.name, ElementType.U8, (four_bit.packed_size(tensor.shape),))
+    return four_bit.unpack(low, raw, tensor.dtype, tensor.shape)
+
+
+def _walk(low: Lowering, graph: Graph) -> None:
+    _emit(low, graph.ordered())
+
+
+def _emit(low: Lowering, nodes: list[Node]) -> None:
+    for node in nodes:
+        low.model.scope = node.name
+        RULES[node.kind](low, node)
