@@ -9,6 +9,7 @@
 //   flip OFFSET MASK     the file with the byte at OFFSET xor MASK
 //   path FILE            another file
 //   describe             not a verdict: what `inspect` shows of the file, as JSON and as text
+//   reports              not a verdict: what `inspect --engine` shows, as JSON and as text
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 
 #include "cc/bundle/bundle.h"
 #include "cc/bundle/describe.h"
+#include "cc/bundle/reports.h"
 
 namespace {
 
@@ -39,6 +41,17 @@ std::string describe(const std::string& path) {
   std::string text = trtmc::describe_text(**bundle);
   text.pop_back();
   return trtmc::describe_json(**bundle) + "\n" + text;
+}
+
+std::string reports(const std::string& path) {
+  const auto bundle =
+      trtmc::Bundle::open(path, trtmc::VerifyMode::kLazy, trtmc::bundle::VerifiedCache(""));
+  if (!bundle) return std::string(bundle.status().code());
+  const auto json = trtmc::reports_json(**bundle);
+  auto text = trtmc::reports_text(**bundle);
+  if (!json || !text) return std::string(json ? text.status().code() : json.status().code());
+  text->pop_back();
+  return *json + "\n" + *text;
 }
 
 std::string judge_bytes(std::string_view bytes) {
@@ -63,6 +76,7 @@ std::string obey(const std::string& order, const std::string& path,
     return judge_path(other);
   }
   if (verb == "describe") return describe(path);
+  if (verb == "reports") return reports(path);
   std::uint64_t first = 0;
   std::uint64_t second = 0;
   words >> first >> second;

@@ -5,6 +5,7 @@
 
 #include "cc/bundle/bundle.h"
 #include "cc/bundle/describe.h"
+#include "cc/bundle/reports.h"
 #include "cc/cli/answer.h"
 #include "cc/cli/commands.h"
 
@@ -14,11 +15,15 @@ namespace {
 struct BundleOptions {
   std::string path;
   bool json = false;
+  bool engine = false;
 };
 
 Status inspect(const BundleOptions& o) {
   TRTMC_ASSIGN_OR_RETURN(const auto bundle, Bundle::open(o.path, VerifyMode::kLazy));
-  if (o.json) {
+  if (o.engine) {
+    TRTMC_ASSIGN_OR_RETURN(const auto text, o.json ? reports_json(*bundle) : reports_text(*bundle));
+    std::printf(o.json ? "%s\n" : "%s", text.c_str());
+  } else if (o.json) {
     std::printf("%s\n", describe_json(*bundle).c_str());
   } else {
     std::printf("%s", describe_text(*bundle).c_str());
@@ -44,6 +49,17 @@ Command add(CLI::App& app, const char* name, const char* help,
   auto o = std::make_shared<BundleOptions>();
   sub->add_option("bundle", o->path, "the .bundle file")->required();
   sub->add_flag("--json", o->json, "print one JSON object");
+  return {sub, [o, run] { return run(*o); }, [o] { return o->json; }};
+}
+
+// As above, for the command that can show the engines' build reports too.
+Command add_with_engine(CLI::App& app, const char* name, const char* help,
+                        Status (*run)(const BundleOptions&)) {
+  CLI::App* sub = app.add_subcommand(name, help);
+  auto o = std::make_shared<BundleOptions>();
+  sub->add_option("bundle", o->path, "the .bundle file")->required();
+  sub->add_flag("--json", o->json, "print one JSON object");
+  sub->add_flag("--engine", o->engine, "show the engines' build reports instead");
   return {sub, [o, run] { return run(*o); }, [o] { return o->json; }};
 }
 

@@ -13,6 +13,8 @@ from tests.bundle_corpus.cases import all_cases
 from tests.bundle_corpus.judge import cpp_verdicts, judge_tool
 from trtmc.bundle import read_bundle
 from trtmc.bundle.inspect import describe, describe_json, describe_text
+from trtmc.bundle.reports import reports_json, reports_text
+from trtmc.core.errors import TrtmcError
 
 RELEASED = Path(__file__).parent / "v1" / "sample.bundle"
 GOOD = [case for case in all_cases() if case.verdict == "ok"]
@@ -31,6 +33,48 @@ def test_both_languages_show_the_same(case: object, tmp_path: Path) -> None:
     path.write_bytes(case.data)
     run = subprocess.run([judge_tool(), path], input=b"describe\n", capture_output=True, check=True)
     assert run.stdout.decode() == _both(path)
+
+
+REPORTS = {
+    "llm": {"engine_bytes": 12, "layers": {"CAST": 3, "SHUFFLE": 1}, "none": {}, "precision": "fp16", "odd": 0.5},
+    "sm_89/llm": {"note": 'a \x1b[31m b \u20ac " \\', "list": [1, {"a": None}], "nested": {"a": [True]}},
+}
+
+
+def _with_reports(path: Path, reports: dict[str, bytes]) -> Path:
+    sections = {**sample.SECTIONS, **{f"reports/{name}.json": data for name, data in reports.items()}}
+    path.write_bytes(sample.assemble(sample.canonical(sample.with_sections(sample.header(), sections)), sections))
+    return path
+
+
+def _shown_reports(path: Path) -> str:
+    try:
+        with read_bundle(path) as bundle:
+            return f"{reports_json(bundle)}\n{reports_text(bundle)}"
+    except TrtmcError as error:
+        return error.code + "\n"
+
+
+@pytest.mark.parametrize(
+    ("stored", "wanted"),
+    [
+        ({name: json.dumps(value).encode() for name, value in REPORTS.items()}, "\n  layers CAST 3, SHUFFLE 1\n"),
+        ({}, "report.missing\n"),
+        ({"llm": b"[]"}, "report.schema\n"),
+        ({"llm": b"{"}, "report.schema\n"),
+        ({"llm": b"\xff"}, "report.schema\n"),
+    ],
+    ids=["good", "none", "array", "cut", "bytes"],
+)
+def test_engine_reports(stored: dict[str, bytes], wanted: str, tmp_path: Path) -> None:
+    path = _with_reports(tmp_path / "x.bundle", stored)
+    shown = _shown_reports(path)
+    assert wanted in shown
+    assert "\x1b" not in shown, "a report must not steer the terminal"
+    tool = judge_tool()
+    if tool is not None:
+        run = subprocess.run([tool, path], input=b"reports\n", capture_output=True, check=True)
+        assert run.stdout.decode() == shown
 
 
 def test_json_holds_the_stored_header() -> None:

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from trtmc import bundle as fmt
+from trtmc.bundle.canonical import encode
+from trtmc.bundle.reports import report_section
 from trtmc.cli.weights_section import weights_section
 from trtmc.compilers import CompiledEngine
 from trtmc.core.admission import AdmissionRecord
@@ -85,6 +87,13 @@ def pack_bundle(
         for part in parts
         for name in family.components
     ]
+    sections += [
+        fmt.SectionSource(
+            report_section(_place(name, part, parts)), JSON_TYPE, encode(dict(part.engines[name].contract.report))
+        )
+        for part in parts
+        for name in family.components
+    ]
     if weights:
         sections.append(fmt.SectionSource(weights.record.section, ENGINE_TYPE, weights))
     bundle_id = fmt.write_bundle(path, header, [*sections, *text_sections])
@@ -139,8 +148,12 @@ def _engine(name: str, part: TargetEngines, parts: Sequence[TargetEngines]) -> f
 
 
 def _engine_section(name: str, part: TargetEngines, parts: Sequence[TargetEngines]) -> str:
-    """With one target `engines/llm.engine`, with several `engines/sm_89/llm.engine`."""
-    return f"engines/{name}.engine" if len(parts) == 1 else f"engines/{part.target.name}/{name}.engine"
+    return f"engines/{_place(name, part, parts)}.engine"
+
+
+def _place(name: str, part: TargetEngines, parts: Sequence[TargetEngines]) -> str:
+    """With one target `llm`, with several `sm_89/llm`."""
+    return name if len(parts) == 1 else f"{part.target.name}/{name}"
 
 
 def _text_generation(text: TextArtifacts) -> fmt.TextGeneration:

@@ -43,6 +43,20 @@ def test_a_bundle_for_a_gpu(run: Run, model: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "x.bundle"]
 
 
+def test_the_build_report_is_in_the_bundle(run: Run, model: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "x.bundle"
+    _, built, _ = run(model, "-o", bundle, "--target", "sm_89", "--max-sequence", 64)
+    code, shown, _ = run("inspect", bundle, "--engine")
+    assert code == 0
+    stored = shown["reports"]["llm"]
+    whole = built["report"]["components"]["llm"]
+    measured = {"phases", "peak_rss_bytes"}
+    assert stored == {key: value for key, value in whole.items() if key not in measured}, "facts yes, measurements no"
+    assert stored["network_layers"]["KV_CACHE_UPDATE"] == 4
+    assert stored["engine_bytes"] > stored["constant_bytes"] > 0
+    assert [phase["name"] for phase in whole["phases"]][-2:] == ["configure", "compile"]
+
+
 def test_auto_is_float16_where_the_target_lacks_bfloat16(run: Run, model: Path, tmp_path: Path) -> None:
     code, value, log = run(model, "-o", tmp_path / "x.bundle", "--target", "sm_75", "--max-sequence", 64)
     assert code == 0, log

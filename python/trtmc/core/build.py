@@ -126,21 +126,23 @@ def build_network(
     with report.phase("network"):
         progress(f"defining the network of {owner.manifest.name}/{component}")
         lowered = lower(module)
-    report.facts.update(
-        precision=Precision.of(dtype).value,
-        precision_reason=reason,
-        layers=lowered.network.num_layers,
-        constant_bytes=lowered.lowering.constant_bytes,
-        converted_bytes=source.converted_bytes,
-        external_bytes=sum(opened.weights.entry(w.tensor).nbytes for w in lowered.weights),
-    )
+    facts = {
+        "precision": Precision.of(dtype).value,
+        "precision_reason": reason,
+        "weights": source.weights.value,
+        "layers": lowered.network.num_layers,
+        "constant_bytes": lowered.lowering.constant_bytes,
+        "converted_bytes": source.converted_bytes,
+        "external_bytes": sum(opened.weights.entry(w.tensor).nbytes for w in lowered.weights),
+    }
+    report.facts.update(facts)
     contract = Contract(
         lowered.inputs,
         lowered.outputs,
         lowered.state,
         part.profiles(limits),
         limits,
-        {"precision": Precision.of(dtype).value, "weights": source.weights.value},
+        facts,
         lowered.weights,
     )
     return NetworkBuild(owner, component, config, dtype, limits, lowered, contract, report, opened.weights.release_all)

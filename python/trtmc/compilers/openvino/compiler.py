@@ -81,8 +81,14 @@ class OpenVinoCompiler(Compiler):
         with report.phase("lower"):
             model = lower(graph, state, grouped(graph) if kernels == "trtmc" else None)
             text = to_xml(model)
-        facts = {"compiler": self.name, "kernels": kernels, "network_layers": layers, "operations": model.counts()}
-        report.facts.update(facts, engine_bytes=EngineLayout(len(text), model.blob.length).length)
+        facts = {
+            "compiler": self.name,
+            "kernels": kernels,
+            "network_layers": layers,
+            "operations": model.counts(),
+            "engine_bytes": EngineLayout(len(text), model.blob.length).length,
+        }
+        report.facts.update(facts)
         contract = _final_contract(source.contract, state, {**facts, "compute": chosen["compute"]})
         return OpenVinoEngine(contract, report, model, text)
 

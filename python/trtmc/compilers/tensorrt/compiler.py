@@ -13,6 +13,7 @@ from trtmc import heap
 from trtmc.compilers.base import CompileOptions, Compiler, NetworkSource
 from trtmc.compilers.tensorrt.configuration import set_target
 from trtmc.compilers.tensorrt.failure import BuildLog
+from trtmc.compilers.tensorrt.head_size import pad_heads
 from trtmc.compilers.tensorrt.knobs import KNOBS, apply_knobs
 from trtmc.compilers.tensorrt.memory import lean_memory
 from trtmc.compilers.tensorrt.plan import PlanEngine, PlanFile
@@ -30,6 +31,8 @@ class _TensorRt(Compiler):
         chosen = self.chosen(options)
         network, builder, contract, report = source.network, source.builder, source.contract, source.report
         with report.phase("configure"):
+            layers = layer_counts(network)
+            padding = pad_heads(network)  # its memory must live until the plan is built
             verify(network, contract.inputs, contract.outputs, contract.state, contract.weights)
             contract = replace(contract, profiles=engine_profiles(contract.profiles, ProfileMode(chosen["profiles"])))
             config = builder.create_builder_config()
@@ -42,10 +45,15 @@ class _TensorRt(Compiler):
             built = plan.build(builder, network, config)
         if not built:
             raise log.failure(network, options.target)
-        facts = {"compiler": self.name, "options": chosen, "network_layers": layer_counts(network)}
-        engine = PlanEngine(replace(contract, report={**contract.report, **facts}), report, plan)
-        report.facts.update(facts, engine_bytes=engine.length, heap=heap.kind())
-        return engine
+        facts = {
+            "compiler": self.name,
+            "options": chosen,
+            "network_layers": layers,
+            "padded_attentions": len(padding),
+            "engine_bytes": plan.path.stat().st_size,
+        }
+        report.facts.update(facts, heap=heap.kind())
+        return PlanEngine(replace(contract, report={**contract.report, **facts}), report, plan)
 
 
 class TensorRtRtxCompiler(_TensorRt):
