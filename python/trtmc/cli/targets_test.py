@@ -50,7 +50,7 @@ def test_the_build_report_is_in_the_bundle(run: Run, model: Path, tmp_path: Path
     assert code == 0
     stored = shown["reports"]["llm"]
     whole = built["report"]["components"]["llm"]
-    measured = {"phases", "peak_rss_bytes"}
+    measured = {"heap", "phases", "peak_rss_bytes"}
     assert stored == {key: value for key, value in whole.items() if key not in measured}, "facts yes, measurements no"
     assert stored["network_layers"]["KV_CACHE_UPDATE"] == 4
     assert stored["engine_bytes"] > stored["constant_bytes"] > 0
