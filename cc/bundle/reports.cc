@@ -50,7 +50,7 @@ Result<Reports> all(const Bundle& bundle) {
 // Strings without quotes, but with JSON's escapes: what is shown must not steer a terminal.
 std::string plain(const json& value) {
   const std::string text = encode_canonical(value);
-  return value.is_string() ? text.substr(1, text.size() - 2) : text;
+  return value.is_string() && text.size() > 2 ? text.substr(1, text.size() - 2) : text;
 }
 
 std::string value_text(const json& value) {

@@ -44,33 +44,25 @@ Status verify(const BundleOptions& o) {
 }
 
 Command add(CLI::App& app, const char* name, const char* help,
-            Status (*run)(const BundleOptions&)) {
+            Status (*run)(const BundleOptions&), bool shows_engines) {
   CLI::App* sub = app.add_subcommand(name, help);
   auto o = std::make_shared<BundleOptions>();
   sub->add_option("bundle", o->path, "the .bundle file")->required();
   sub->add_flag("--json", o->json, "print one JSON object");
-  return {sub, [o, run] { return run(*o); }, [o] { return o->json; }};
-}
-
-// As above, for the command that can show the engines' build reports too.
-Command add_with_engine(CLI::App& app, const char* name, const char* help,
-                        Status (*run)(const BundleOptions&)) {
-  CLI::App* sub = app.add_subcommand(name, help);
-  auto o = std::make_shared<BundleOptions>();
-  sub->add_option("bundle", o->path, "the .bundle file")->required();
-  sub->add_flag("--json", o->json, "print one JSON object");
-  sub->add_flag("--engine", o->engine, "show the engines' build reports instead");
+  if (shows_engines) {
+    sub->add_flag("--engine", o->engine, "show the engines' build reports instead");
+  }
   return {sub, [o, run] { return run(*o); }, [o] { return o->json; }};
 }
 
 }  // namespace
 
 Command add_inspect(CLI::App& app) {
-  return add(app, "inspect", "Show header, sections, contracts and provenance", inspect);
+  return add(app, "inspect", "Show header, sections, contracts and provenance", inspect, true);
 }
 
 Command add_verify(CLI::App& app) {
-  return add(app, "verify", "Check every byte against the hashes", verify);
+  return add(app, "verify", "Check every byte against the hashes", verify, false);
 }
 
 }  // namespace trtmc::cli

@@ -251,6 +251,10 @@ def test_corrupt_section_and_cut_file(tool: Tool) -> None:
     tool.fails(3, "bundle.truncated", "run", bad, "--ids", 1)
 
 
+def test_a_bundle_without_build_reports_says_so(tool: Tool) -> None:
+    assert "has no build reports" in tool.fails(3, "report.missing", "inspect", tool.bundle, "--engine")
+
+
 def test_inspect_and_verify(tool: Tool) -> None:
     shown = json.loads(tool("inspect", tool.bundle, "--json").stdout)
     assert shown["header"]["runtime_strategy"] == "toy_decoder"

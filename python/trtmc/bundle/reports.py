@@ -56,7 +56,7 @@ def _value(value: JsonValue) -> str:
 def _plain(value: JsonValue) -> str:
     """Strings without quotes, but with JSON's escapes: what is shown must not steer a terminal."""
     text = encode(value).decode()
-    return text[1:-1] if isinstance(value, str) else text
+    return text[1:-1] if isinstance(value, str) and value else text
 
 
 def _read(bundle: Bundle, section: str) -> dict[str, JsonValue]:
