@@ -1,13 +1,13 @@
 # The short way to everything. Each target installs what it needs first (tools/setup.sh; nothing to do takes no time).
 
-.PHONY: help setup demo test bench lock format lint
+.PHONY: help setup demo test bench lock airgap-kit format lint
 
 # The question as typed: a `$` in it is no variable of make.
 override PROMPT := $(value PROMPT)
 export PROMPT
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install what a build needs: compiler, Python, Bazel
 	@tools/setup.sh
@@ -23,6 +23,13 @@ bench: setup ## speed against other runtimes, on this machine
 
 lock: setup ## refresh every lock of third_party/deps.toml and show the difference
 	@python3 tools/lock.py
+
+OUT ?= airgap-kit
+EXPECTED = containers/runtime.digests.json families/llama/image.digests.json families/llama/bundle.bundle
+airgap-kit: setup ## everything a rebuild without network needs, in one folder: make airgap-kit OUT=/media/kit OLDER=/media/old-kit
+	@bazel build --output_groups=+digests //containers:runtime //families/llama:image //families/llama:bundle
+	@bazel run --ui_event_filters=-info //containers/airgap:kit -- --out "$(OUT)" $(foreach kit,$(OLDER),--older "$(kit)") \
+	  $(foreach file,$(EXPECTED),--expect "$(CURDIR)/bazel-bin/$(file)")
 
 format: setup ## format Python and Starlark in place
 	@bazel run //tools/lint -- --fix

@@ -99,6 +99,9 @@ DEBS = {
     "openssl": [
         "43ef5c109056b1507a0972631ee8292e727029aeda1516b4672cb041730ae3af  libssl-dev  3.0.20-1~deb12u2  amd64  bookworm",
     ],
+    "oras": [
+        "5f138419f0e4bc128ee4717b06190dc5770cf120ab7e3a991e5b3e9158f3189e  oras  1.2.0-1+b9  amd64  trixie",
+    ],
     "rust": [
         "59e985e49ba0934ba8aabacd2c38cc394fefa621e9f96ed2c494cf2ed33449f4  cargo-web  1.85.0+dfsg3-1~deb12u3  amd64  bookworm",
         "563b4caec1aa5e876bd3355b36e7a38e1484baf5a293b48d1e8bd22db786e4d7  libbrotli1  1.0.9-2+b6  amd64  bookworm",

@@ -69,6 +69,7 @@ def _config(ctx, base, bundle):
         "cmd": ctx.attr.cmd or ([] if bundle else old.get("cmd", [])),
         "entrypoint": ctx.attr.entrypoint or old.get("entrypoint", []),
         "env": env | ({"TRTMC_BUNDLE": path} if path else {}),
+        "stop_signal": ctx.attr.stop_signal or old.get("stop_signal", ""),
         "user": ctx.attr.user or old.get("user", "65532:65532"),
         "workdir": ctx.attr.workdir or old.get("workdir", "/home/nonroot"),
     }
@@ -92,6 +93,7 @@ def _impl(ctx):
             "Cmd": config["cmd"],
             "Entrypoint": config["entrypoint"],
             "Env": ["{}={}".format(key, value) for key, value in sorted(config["env"].items())],
+            "StopSignal": config["stop_signal"],
             "User": config["user"],
             "WorkingDir": config["workdir"],
         },
@@ -153,6 +155,7 @@ The output group `digests` is a JSON file with the digests of manifest, config a
         "labels": attr.string_dict(doc = "Further labels."),
         "layers": attr.label_list(providers = [ImageLayerInfo], doc = "Layers, lowest first."),
         "repository": attr.string(mandatory = True, doc = "The image's name without registry and tag."),
+        "stop_signal": attr.string(doc = "The signal that asks it to end, such as SIGINT; engines send SIGTERM otherwise."),
         "user": attr.string(doc = "UID:GID that it runs as; root is refused."),
         "workdir": attr.string(doc = "The folder that it starts in."),
         "_stamp": attr.label(default = "//bazel/private:stamping", providers = [StampInfo]),

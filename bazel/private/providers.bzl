@@ -75,7 +75,7 @@ ImageInfo = provider(
     doc = "A container image for one target.",
     fields = {
         "archive": "File: OCI layout and `docker load` archive in one.",
-        "config": "dict: entrypoint, cmd, env, user, workdir; what an image on top of it inherits.",
+        "config": "dict: entrypoint, cmd, env, stop_signal, user, workdir; what an image on top of it inherits.",
         "digests": "File: digests of manifest, config and layers (JSON).",
         "labels": "dict: labels that an image on top of it inherits.",
         "layers": "list of ImageLayerInfo, lowest first.",

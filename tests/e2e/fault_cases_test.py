@@ -18,6 +18,7 @@ CASES = {
     "chat_templates": ("tpl", 6),
     "decoding": ("dec", 8),
     "plugins": ("dso", 1),
+    "container_images": ("oci", 4),
 }
 
 

@@ -73,6 +73,7 @@ class Checkout:
     output_base: Path
     unplugged: bool = False
     startup: tuple[str, ...] = ()
+    prefix: tuple[str, ...] = ()
 
     def bazel(self, command: str, *arguments: str, env: dict[str, str] | None = None) -> Result:
         """Runs one Bazel command; the log of actions is read for commands that have one."""
@@ -85,7 +86,12 @@ class Checkout:
         if self.unplugged:
             words = ["unshare", *_user_flag(), "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *words]
         done = subprocess.run(
-            words, cwd=self.folder, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})}
+            [*self.prefix, *words],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **(env or {})},
         )
         return Result(done.returncode, done.stdout + done.stderr, tuple(_spawns(log)), done.stdout)
 

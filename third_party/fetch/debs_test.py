@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,17 @@ def test_a_newer_version_is_taken_only_when_allowed(tmp_path: Path, capsys: pyte
     (got,) = debs.fetch_suite(FakeSuite({"a": "2"}), [debs.Pin(SHA, "a", "1", "all", "sid")], tmp_path, newer_ok=True)
     assert (got.version, got.sha256) == ("2", "b" * 64)
     assert "a 1 has left Debian sid; taking 2" in capsys.readouterr().err
+
+
+def test_a_kit_s_files_are_taken_without_asking_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b"a package"
+    sha256 = hashlib.sha256(content).hexdigest()
+    place = tmp_path / "kit" / "content_addressable" / "sha256" / sha256 / "file"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(content)
+    monkeypatch.setenv("TRTMC_KIT", str(tmp_path / "kit"))
+    monkeypatch.setattr(debs, "fetch_suite", lambda *_: pytest.fail("the archive was asked"))
+    monkeypatch.setattr(debs, "state_root", lambda: tmp_path)
+    pin = debs.Pin(sha256, "a", "1", "all", "sid")
+    assert debs.fetch([pin], tmp_path / "into", newer_ok=False) == [pin]
+    assert (tmp_path / "into" / "a_1_all.deb").read_bytes() == content

@@ -44,7 +44,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Entry:
-    """One member. `content` are a file's bytes, the file that holds them, or their maker; `link` is where a link points."""
+    """One member. `content`: a file's bytes, the file that holds them, or their maker; `link`: where a link points."""
 
     kind: Kind
     mode: int
