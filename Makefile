@@ -1,13 +1,13 @@
 # The short way to everything. Each target installs what it needs first (tools/setup.sh; nothing to do takes no time).
 
-.PHONY: help setup demo test bench lock airgap-kit format lint
+.PHONY: help setup demo test bench lock airgap-kit cache-report format lint
 
 # The question as typed: a `$` in it is no variable of make.
 override PROMPT := $(value PROMPT)
 export PROMPT
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install what a build needs: compiler, Python, Bazel
 	@tools/setup.sh
@@ -30,6 +30,9 @@ airgap-kit: setup ## everything a rebuild without network needs, in one folder: 
 	@bazel build --output_groups=+digests //containers:runtime //families/llama:image //families/llama:bundle
 	@bazel run --ui_event_filters=-info //containers/airgap:kit -- --out "$(OUT)" $(foreach kit,$(OLDER),--older "$(kit)") \
 	  $(foreach file,$(EXPECTED),--expect "$(CURDIR)/bazel-bin/$(file)")
+
+cache-report: setup ## build, and say how much came from a cache: make cache-report BUILD="--config=remote-cache //families/llama:image"
+	@python3 tools/cache_report.py $(BUILD)
 
 format: setup ## format Python and Starlark in place
 	@bazel run //tools/lint -- --fix
