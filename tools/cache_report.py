@@ -122,9 +122,7 @@ def main(words: list[str]) -> int:
         known = {}
     rows = tally(text)
     if not rows:
-        print(
-            "no action was asked for: everything was up to date (after `bazel clean`, or in a new clone, there is more to see)"
-        )
+        print("no action was asked for: all was up to date (more to see after `bazel clean`, or in a new clone)")
         return status
     known = learn(rows, known)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -36,7 +36,14 @@ def test_both_languages_show_the_same(case: object, tmp_path: Path) -> None:
 
 
 REPORTS = {
-    "llm": {"engine_bytes": 12, "layers": {"CAST": 3, "SHUFFLE": 1}, "none": {}, "text": {"empty": ""}, "precision": "fp16", "odd": 0.5},
+    "llm": {
+        "engine_bytes": 12,
+        "layers": {"CAST": 3, "SHUFFLE": 1},
+        "none": {},
+        "text": {"empty": ""},
+        "precision": "fp16",
+        "odd": 0.5,
+    },
     "sm_89/llm": {"note": 'a \x1b[31m b \u20ac " \\', "list": [1, {"a": None}], "nested": {"a": [True]}},
 }
 
