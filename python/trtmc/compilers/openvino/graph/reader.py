@@ -62,6 +62,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
         "padding_mode",
     ),
     "DEQUANTIZE": ("axis", "to_type", "block_shape"),
+    "DYNAMIC_QUANTIZE": ("axis", "block_size", "block_shape"),
     "EINSUM": ("equation",),
     "ELEMENTWISE": ("op",),
     "FILL": ("operation", "shape", "alpha", "beta", "to_type"),
@@ -72,6 +73,13 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "LOOP_OUTPUT": ("axis", "kind"),
     "LRN": ("alpha", "beta", "k", "window_size"),
     "MATRIX_MULTIPLY": ("op0", "op1"),
+    "MOE": (
+        "activation_type",
+        "quantization_to_type",
+        "swiglu_param_limit",
+        "swiglu_param_alpha",
+        "swiglu_param_beta",
+    ),
     "NMS": ("bounding_box_format", "topk_box_limit", "indices_type"),
     "NON_ZERO": ("indices_type",),
     "NORMALIZATION": ("axes", "epsilon", "num_groups", "is_v2"),
@@ -117,6 +125,7 @@ ATTENTION = (
     "key_value_form",
     "num_ranks",
 )
+QUANTIZED_TO = "normalization_quantize_to_type"
 EMBEDDED: dict[str, tuple[str, ...]] = {
     "CONVOLUTION": ("kernel", "bias"),
     "DECONVOLUTION": ("kernel", "bias"),
@@ -201,6 +210,8 @@ class _Reader:
             inputs = [attention.get_input(i) for i in range(3)] + [attention.mask, attention.key_value_lengths]
             inputs += [attention.query_lengths, attention.normalization_quantize_scale]
             attributes = {key: _plain(getattr(attention, key)) for key in ATTENTION}
+            if attention.normalization_quantize_scale is not None:  # else asking for the type is an error
+                attributes[QUANTIZED_TO] = _plain(getattr(attention, QUANTIZED_TO))
         else:
             inputs = [layer.get_input(i) for i in range(layer.num_inputs)]
             attributes = {key: self._attribute(layer, kind, key) for key in ATTRIBUTES.get(kind, ())}

@@ -13,6 +13,7 @@ from __future__ import annotations
 from trtmc.compilers.openvino.graph.graph import Node, Tensor
 from trtmc.compilers.openvino.ir.model import ElementType, Value
 from trtmc.compilers.openvino.lowering.context import Lowering, Rule
+from trtmc.compilers.openvino.lowering.quantization import rounded_to
 from trtmc.core.dtype import DType
 
 _MASKED = -1e30  # exp() of it is zero next to any real score
@@ -96,7 +97,7 @@ def attention(low: Lowering, node: Node) -> None:
     additive = mask_tensor is not None and mask_tensor.dtype is not DType.BOOL
     allowed = _allowed(low, node, q, k, None if additive else mask_tensor, lengths)
     bias = low.value(mask_tensor) if additive and mask_tensor is not None else None
-    if node.attributes["norm_op"] == "SOFTMAX":
+    if node.input(6) is None and node.attributes["norm_op"] == "SOFTMAX":
         if allowed is not None:
             penalty = o.select(allowed, o.f32(0.0), o.f32(_MASKED))
             bias = penalty if bias is None else o.add(bias, penalty)
@@ -105,7 +106,12 @@ def attention(low: Lowering, node: Node) -> None:
         return
     scores = o.matmul(q, k, transpose_b=True)
     scores = scores if bias is None else o.add(scores, bias)
+    if node.attributes["norm_op"] == "SOFTMAX":
+        scores = o.softmax(scores if allowed is None else o.select(allowed, scores, o.f32(_MASKED)), 3)
     scores = scores if allowed is None else o.select(allowed, scores, o.f32(0.0))
+    if node.input(6) is not None:
+        scale = o.reshape(low.widened(node.required(6)), low.dims_value(()))
+        scores = rounded_to(low, node, scores, scale, node.attributes["normalization_quantize_to_type"])
     low.put(node.output, o.matmul(scores, v))
 
 
@@ -130,8 +136,6 @@ def _check_attention(low: Lowering, node: Node, query: Tensor, key: Tensor) -> N
     for form in ("query_form", "key_value_form"):
         if node.attributes[form] != "PADDED_BHND":
             raise low.refusal(node, f"{form} {node.attributes[form]}")
-    if node.input(6) is not None:
-        raise low.refusal(node, "a quantized softmax")
     if node.attributes["num_ranks"] not in (0, 1):
         raise low.refusal(node, f"an attention over {node.attributes['num_ranks']} devices")
     if query.shape[1] < 0 or key.shape[1] < 0 or query.shape[1] % key.shape[1]:

@@ -110,7 +110,21 @@ class Lowering:
         clamped = o.binary("Minimum", o.binary("Maximum", x, o.f32(-largest)), o.f32(largest))
         is_nan = self.model.add("IsNaN", [x], [ElementType.BOOLEAN], {}, "opset10").value()
         clamped = o.select(is_nan, o.f32(-0.0 if dtype is DType.F4_E2M1 else float("nan")), clamped)
-        return o.convert(clamped, STORAGE_TYPES[dtype])
+        return o.convert(self._nearest(clamped, STORAGE_TYPES[dtype]), STORAGE_TYPES[dtype])
+
+    def _nearest(self, x: Value, type: ElementType) -> Value:
+        """x rounded to a value of a narrow type. The plugin converts by way of float16, so that a value just off the
+        middle of two becomes a tie: the neighbour on x's other side is compared, which is exact in float32."""
+        o = self.ops
+
+        def converted(value: Value) -> Value:
+            return o.convert(o.convert(value, type), ElementType.F32)
+
+        first = converted(x)
+        error = o.subtract(x, first)
+        other = converted(o.add(x, o.multiply(error, o.f32(0.5))))
+        nearer = o.compare("Less", o.unary("Abs", o.subtract(x, other)), o.unary("Abs", error))
+        return o.select(nearer, other, first)
 
     # reading constants
     def ints(self, tensor: Tensor | None, node: Node, what: str) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trtmc.compilers.openvino.graph.graph import Node, Tensor
-from trtmc.compilers.openvino.ir.model import Value
+from trtmc.compilers.openvino.ir.model import ElementType, Value
 from trtmc.compilers.openvino.lowering.context import NARROW_FLOATS, Lowering, Rule, operand_type
 from trtmc.core.dtype import DType
 
@@ -45,6 +45,21 @@ def quantize(low: Lowering, node: Node) -> None:
         y = o.add(y, spread.placed(low, low.widened(zero)))
     y = o.binary("Minimum", o.binary("Maximum", y, o.f32(lowest)), o.f32(highest))
     low.put(node.output, spread.joined(low, o.convert(y, operand_type(target))))
+
+
+def rounded_to(low: Lowering, node: Node, x: Value, scale: Value, dtype: DType) -> Value:
+    """Quantized by one scale and back at once, as layers do that quantize inside."""
+    o = low.ops
+    y = o.divide(x, scale)
+    if dtype in NARROW_FLOATS:
+        y = low.ops.convert(low.narrowed(y, dtype), ElementType.F32)
+    elif dtype in _RANGES:
+        lowest, highest = _RANGES[dtype]
+        y = o.unary("Round", y, "opset5", mode="half_to_even")
+        y = o.binary("Minimum", o.binary("Maximum", y, o.f32(lowest)), o.f32(highest))
+    else:
+        raise low.refusal(node, f"a quantization to {dtype}")
+    return o.multiply(y, scale)
 
 
 def _check_zero(low: Lowering, node: Node, zero: Tensor | None, dtype: DType) -> None:

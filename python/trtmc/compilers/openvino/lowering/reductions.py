@@ -1,4 +1,4 @@
-"""Layers that combine elements along axes: reduce, softmax, top-k, cumulative sum, normalization."""
+"""Layers that combine elements along axes: reduce, softmax (ragged too), top-k, cumulative sum, normalization."""
 
 from __future__ import annotations
 
@@ -48,6 +48,16 @@ def softmax(low: Lowering, node: Node) -> None:
     """Along exactly one axis."""
     (axis,) = node.attributes["axes"]
     low.put(node.output, low.ops.softmax(low.value(node.required(0)), axis))
+
+
+def ragged_softmax(low: Lowering, node: Node) -> None:
+    """Over the first bounds[z] elements of each row of the last dimension; the others are zero."""
+    o = low.ops
+    x, bounds = low.args(node)
+    columns = o.range(o.index(0), o.dim(x, node.required(0).rank - 1), o.index(1))
+    valid = o.compare("Less", columns, o.convert(bounds, ElementType.I64))
+    y = o.softmax(o.select(valid, x, o.f32(-_LARGEST)), -1)
+    low.put(node.output, o.select(valid, y, o.f32(0.0)))
 
 
 def top_k(low: Lowering, node: Node) -> None:
@@ -109,6 +119,7 @@ def _per_channel(low: Lowering, value: Value, groups: int, shape: tuple[int, ...
 
 
 RULES: dict[str, Rule] = {
+    "RAGGED_SOFTMAX": ragged_softmax,
     "REDUCE": reduce,
     "SOFTMAX": softmax,
     "TOPK": top_k,

@@ -118,3 +118,21 @@ def test_group_normalization() -> None:
     normal = (centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-3)).reshape(x.shape)
     expected = normal * scale.reshape(1, 4, 1, 1) + bias.reshape(1, 4, 1, 1)
     np.testing.assert_allclose(run(define, x=x)["y"], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_ragged_softmax() -> None:
+    x, bounds = (
+        np.random.default_rng(7).standard_normal((2, 3, 5)).astype(np.float32),
+        np.array([[[5], [2], [0]], [[1], [4], [3]]], np.int32),
+    )
+
+    def define(net: TestNetwork) -> None:
+        given = net.input("x", DType.F32, (-1, 3, 5)), net.input("n", DType.I32, (-1, 3, 1))
+        net.output("y", net.trt.add_ragged_softmax(*given))
+
+    expected = np.zeros((2, 3, 5))
+    for z, row in np.ndindex(2, 3):
+        count = bounds[z, row, 0]
+        e = np.exp(x[z, row, :count])
+        expected[z, row, :count] = e / e.sum()
+    np.testing.assert_allclose(run(define, x=x, n=bounds)["y"], expected, rtol=1e-5, atol=1e-7)

@@ -10,7 +10,9 @@ from trtmc.compilers.openvino.graph.regions import BOUNDARY_KINDS
 from trtmc.compilers.openvino.ir.model import ElementType, Model, Value
 from trtmc.compilers.openvino.lowering import (
     attention,
+    dynamic_quantization,
     elementwise,
+    experts,
     fills,
     four_bit,
     indexing,
@@ -35,12 +37,9 @@ def _constant(low: Lowering, node: Node) -> None:
 REFUSED = {
     "ASSERTION": "run-time assertions",
     "DIST_COLLECTIVE": "collectives of several devices",
-    "DYNAMIC_QUANTIZE": "quantization at run time",
-    "MOE": "mixtures of experts",
     "PLUGIN": "plugins",
     "PLUGIN_V2": "plugins",
     "PLUGIN_V3": "plugins",
-    "RAGGED_SOFTMAX": "ragged softmax",
 }
 """Kinds that this version knows and does not lower, with what they stand for."""
 
@@ -55,6 +54,8 @@ RULES: dict[str, Rule] = {
     **attention.RULES,
     **spatial.RULES,
     **quantization.RULES,
+    **dynamic_quantization.RULES,
+    **experts.RULES,
     **own.RULES,
     **nms.RULES,
     **regions.RULES,
