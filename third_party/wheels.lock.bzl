@@ -408,6 +408,20 @@ WHEELS = {
             ],
         },
     },
+    "tensorrt-cu13-bindings": {
+        "version": "11.4.0.106",
+        "deps": [],
+        "files": {
+            "3.11": [
+                "tensorrt_cu13_bindings-11.4.0.106-cp311-none-manylinux_2_28_x86_64.whl",
+                "d072ac2a095e2be749fefc847adfb25d5ebe70303401df62ede8fe67a59f27fc",
+            ],
+            "3.13": [
+                "tensorrt_cu13_bindings-11.4.0.106-cp313-none-manylinux_2_28_x86_64.whl",
+                "bac9a362c9189b5f5dd0444213913846e4b46003237834958e890eff57d86ed5",
+            ],
+        },
+    },
     "tensorrt-rtx-cu13-bindings": {
         "version": "1.7.1.116",
         "deps": [

@@ -15,6 +15,8 @@ def declare_targets():
         native.constraint_value(name = name + "_target", constraint_setting = ":target")
         native.platform(
             name = name,
+            # Where an engine must be built on its own GPU, remote workers are asked for one.
+            exec_properties = {"requires-gpu": name} if COMPILERS[target.compiler].needs_gpu else {},
             constraint_values = [
                 ":" + name + "_target",
                 "@platforms//cpu:" + target.arch,

@@ -15,7 +15,7 @@ COMPILERS = {
         missing = "",
     ),
     "tensorrt": struct(
-        version = "11.4.0.106",
+        version = WHEELS["tensorrt-cu13-bindings"]["version"],
         needs_gpu = True,
         missing = "this build has no TensorRT 11 builder library (its package is not to be had here), and building needs a GPU of the target",
     ),
