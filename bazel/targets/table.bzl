@@ -1,7 +1,7 @@
 """The targets, as data. A new target is one entry here; everything else (platforms, constraints, toolchains, .bazelrc names) follows from it.
 
 `holds` is the one table of element types that an engine for the target can hold; //python/trtmc/compilers/tensorrt:capabilities_test measures it again.
-`compiler` and the versions go into target.json and so into every engine's key. A compiler that this build cannot run yet has a `missing` sentence in
+`memory_gb` is that of the largest GPU of the kind that is sold: engines whose caches cannot fit there are refused. `compiler` and the versions go into target.json and so into every engine's key. A compiler that this build cannot run yet has a `missing` sentence in
 COMPILERS; its targets exist, and building for one fails in analysis with that sentence.
 """
 
@@ -29,13 +29,14 @@ COMPILERS = {
 # Element types, as precisions are called. Those after bf16 are types of stored weights.
 TYPES = ["fp32", "fp16", "bf16", "int8", "int4", "fp8", "fp4"]
 
-def _target(compiler, runs_on, compute_capability = None, lacks = []):
+def _target(compiler, runs_on, compute_capability = None, lacks = [], memory_gb = None):
     return struct(
         arch = "x86_64",
         compiler = compiler,
         compute_capability = compute_capability,
         cuda_version = None if compiler == "openvino" else "13.0",
         holds = [kind for kind in TYPES if kind not in lacks],
+        memory_gb = memory_gb,
         os = "linux",
         runs_on = runs_on,
     )
@@ -46,15 +47,15 @@ _AMPERE = ["fp8", "fp4"]
 
 TARGETS = {
     "cpu_x86_64": _target("openvino", "any x86-64 CPU"),
-    "rtx_portable": _target("tensorrt_rtx", "compute capability 8.0, 8.6, 8.9, 12.x", lacks = _AMPERE),
-    "sm_100": _target("tensorrt", "compute capability 10.0", "10.0"),
-    "sm_120": _target("tensorrt_rtx", "compute capability 12.0", "12.0"),
-    "sm_121": _target("tensorrt_rtx", "compute capability 12.1", "12.1"),
-    "sm_75": _target("tensorrt_rtx", "compute capability 7.5", "7.5", lacks = _TURING),
-    "sm_80": _target("tensorrt_rtx", "compute capability 8.0", "8.0", lacks = _AMPERE),
-    "sm_86": _target("tensorrt_rtx", "compute capability 8.6", "8.6", lacks = _AMPERE),
-    "sm_89": _target("tensorrt_rtx", "compute capability 8.9", "8.9", lacks = ["fp4"]),
-    "sm_90": _target("tensorrt", "compute capability 9.0", "9.0", lacks = ["fp4"]),
+    "rtx_portable": _target("tensorrt_rtx", "compute capability 8.0, 8.6, 8.9, 12.x", lacks = _AMPERE, memory_gb = 128),
+    "sm_100": _target("tensorrt", "compute capability 10.0", "10.0", memory_gb = 192),
+    "sm_120": _target("tensorrt_rtx", "compute capability 12.0", "12.0", memory_gb = 96),
+    "sm_121": _target("tensorrt_rtx", "compute capability 12.1", "12.1", memory_gb = 128),
+    "sm_75": _target("tensorrt_rtx", "compute capability 7.5", "7.5", lacks = _TURING, memory_gb = 48),
+    "sm_80": _target("tensorrt_rtx", "compute capability 8.0", "8.0", lacks = _AMPERE, memory_gb = 80),
+    "sm_86": _target("tensorrt_rtx", "compute capability 8.6", "8.6", lacks = _AMPERE, memory_gb = 48),
+    "sm_89": _target("tensorrt_rtx", "compute capability 8.9", "8.9", lacks = ["fp4"], memory_gb = 48),
+    "sm_90": _target("tensorrt", "compute capability 9.0", "9.0", lacks = ["fp4"], memory_gb = 144),
 }
 
 DEFAULT_TARGET = "cpu_x86_64"
@@ -86,7 +87,7 @@ def table_record(name):
     Returns:
       a dict, ready for JSON.
     """
-    return target_info(name) | {"holds": TARGETS[name].holds}
+    return target_info(name) | {"holds": TARGETS[name].holds, "memory_gb": TARGETS[name].memory_gb}
 
 def lacking_sentence(name, precision):
     """Why a precision cannot be built for a target, or "" if it can.

@@ -50,6 +50,7 @@ def _what_targets_hold_impl(ctx):
     env = unittest.begin(ctx)
     for name, target in TARGETS.items():
         asserts.true(env, "fp16" in target.holds, name)
+        asserts.equals(env, target.compiler == "openvino", target.memory_gb == None, name)
         asserts.equals(env, [kind for kind in TYPES if kind in target.holds], target.holds, name)
     portable = TARGETS["rtx_portable"].holds
     for name in ["sm_80", "sm_86", "sm_89", "sm_120", "sm_121"]:

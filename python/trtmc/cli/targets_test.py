@@ -27,7 +27,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    return tiny_llama(hidden_size=64, dtype="bfloat16").write(tmp_path / "model", "BF16")
+    return tiny_llama(hidden_size=64, dtype="bfloat16", max_position_embeddings=10**6).write(tmp_path / "model", "BF16")
 
 
 def test_a_bundle_for_a_gpu(run: Run, model: Path, tmp_path: Path) -> None:
@@ -53,6 +53,7 @@ def test_the_build_report_is_in_the_bundle(run: Run, model: Path, tmp_path: Path
     measured = {"heap", "phases", "peak_rss_bytes"}
     assert stored == {key: value for key, value in whole.items() if key not in measured}, "facts yes, measurements no"
     assert stored["network_layers"]["KV_CACHE_UPDATE"] == 4
+    assert stored["cache_bytes"] == 2 * 2 * 2 * 64 * 16 * 2, "layers, k and v, heads, positions, head size, bytes"
     assert stored["engine_bytes"] > stored["constant_bytes"] > 0
     assert [phase["name"] for phase in whole["phases"]][-2:] == ["configure", "compile"]
 
@@ -81,6 +82,15 @@ def test_weights_that_do_not_fit_float16_are_an_error(run: Run, tmp_path: Path) 
         (("--target", "sm_42"), 2, "target.unknown", "there is no target 'sm_42'; known are cpu_x86_64"),
         (("--target", "sm_75", "--precision", "bf16"), 4, "target.precision", "sm_75 cannot hold bf16"),
         (("--target", "sm_75", "--precision", "fp32"), 4, "target.precision", "sm_75 cannot hold fp32"),
+        (
+            ("--target", "sm_89", "--max-batch", "1024", "--max-sequence", "1000000"),
+            2,
+            "limits.memory",
+            "the KV caches of 1024 sequences of 1000000 positions take 262.1 GB (256 bytes a position), more than any "
+            "GPU of sm_89 has (48 GB); lower --max-batch or --max-sequence",
+        ),
+        (("--target", "sm_89", "--max-sequence", "1000001"), 2, "limits.max_sequence", "not between 1 and"),
+        (("--target", "sm_89", "--max-batch", "1025"), 2, "limits.max_batch", "not between 1 and 1024"),
         (("--target", "sm_90"), 6, "compiler.package_missing", "needs the Python package 'tensorrt'"),
         (("--target", "sm_89", "--option", "profiles=3"), 2, "compiler.option", "one of shared, exact, single"),
         (("--target", "sm_89", "--option", "speed=9"), 2, "compiler.option", "has no option 'speed'; it has profiles"),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trtmc.core import family as families
+from trtmc.core.cache_size import cache_bytes, check_cache
 from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.contract import Contract, Limits
 from trtmc.core.dtype import DType
@@ -121,6 +122,9 @@ def build_network(
         dtype, reason = resolve_dtype(Precision(precision), config, opened, target)
         progress(f"loading weights of {owner.manifest.name}/{component} as {dtype} ({reason})")
         module = part.create(config, limits, dtype)
+        profiles = part.profiles(limits)
+        caches = cache_bytes(module.input_tensors(), module.state_links(), profiles)
+        check_cache(caches, limits, target)
         source = WeightSource(opened.weights, dtype, Weights(weights))
         part.load(module, config, source)
     with report.phase("network"):
@@ -130,6 +134,7 @@ def build_network(
         "precision": Precision.of(dtype).value,
         "precision_reason": reason,
         "weights": source.weights.value,
+        "cache_bytes": caches,
         "layers": lowered.network.num_layers,
         "constant_bytes": lowered.lowering.constant_bytes,
         "converted_bytes": source.converted_bytes,
@@ -140,7 +145,7 @@ def build_network(
         lowered.inputs,
         lowered.outputs,
         lowered.state,
-        part.profiles(limits),
+        profiles,
         limits,
         facts,
         lowered.weights,

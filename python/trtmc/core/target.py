@@ -62,10 +62,11 @@ class TargetInfo:
 
 @dataclass(frozen=True)
 class NamedTarget:
-    """A row of the table: a target, and the element types that its engines can hold."""
+    """A row of the table: a target, the element types that its engines can hold, and the memory of its largest GPU."""
 
     info: TargetInfo
     holds: tuple[str, ...]
+    memory_gb: int | None
 
 
 def target_table() -> dict[str, NamedTarget]:
@@ -73,8 +74,8 @@ def target_table() -> dict[str, NamedTarget]:
     path = Path(__file__).with_name("targets.json")
     rows = {}
     for record in json.loads(path.read_text("utf-8")):
-        holds = tuple(record.pop("holds"))
-        rows[record["name"]] = NamedTarget(TargetInfo.from_json(record, str(path)), holds)
+        holds, memory_gb = tuple(record.pop("holds")), record.pop("memory_gb")
+        rows[record["name"]] = NamedTarget(TargetInfo.from_json(record, str(path)), holds, memory_gb)
     return rows
 
 
