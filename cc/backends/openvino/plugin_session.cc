@@ -2,7 +2,7 @@
 
 #include <openvino/runtime/infer_request.hpp>
 
-#include "cc/backends/openvino/bindings.h"
+#include "cc/backends/bindings/bindings.h"
 #include "cc/backends/openvino/session.h"
 
 namespace trtmc::openvino {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "cc/backends/openvino/bindings.h"
+#include "cc/backends/bindings/bindings.h"
 #include "cc/backends/openvino/ops/elementwise_ops.h"
 #include "cc/backends/openvino/plan.h"
 #include "cc/backends/openvino/session.h"

@@ -1,11 +1,11 @@
 // Bindings: names, types and sizes against a contract.
-#include "cc/backends/openvino/bindings.h"
+#include "cc/backends/bindings/bindings.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace trtmc::openvino {
+namespace trtmc {
 namespace {
 
 Contract contract() {
@@ -62,5 +62,28 @@ TEST_F(BindingsTest, FindsStateAndPlaces) {
   EXPECT_EQ(bindings.index_of("none"), Bindings::npos);
 }
 
+TEST_F(BindingsTest, StateOfADeviceBackendLiesOnTheDevice) {
+  Bindings device(c, BindingMemory::kDeviceState);
+  Tensor cache = Tensor::of(floats.data(), {5});
+  EXPECT_EQ(device.bind("cache", cache).code(), "backend.bad_binding");
+  cache.memory = MemoryKind::kDevice;
+  EXPECT_TRUE(device.bind("cache", cache).is_ok());
+  Tensor x = Tensor::of(floats.data(), {2, 3});
+  EXPECT_TRUE(device.bind("x", x).is_ok());
+  x.memory = MemoryKind::kDevice;
+  EXPECT_TRUE(device.bind("x", x).is_ok());
+  EXPECT_TRUE(device.is_state(2));
+  EXPECT_FALSE(device.is_state(0));
+}
+
+TEST_F(BindingsTest, SizesOutsideAProfile) {
+  const Profile profile = {"small", {{"batch", {1, 1, 2}}}};
+  EXPECT_TRUE(bindings.check_range(profile, {2, 99}).is_ok());
+  const Status status = bindings.check_range(profile, {3, 99});
+  EXPECT_EQ(status.code(), "backend.outside_profile");
+  EXPECT_EQ(status.message(), "dimension \"batch\" is 3; profile \"small\" allows 1 to 2");
+  EXPECT_EQ(bindings.by_name({3, 99}), (DimSizes{{"batch", 3}, {"rows", 99}}));
+}
+
 }  // namespace
-}  // namespace trtmc::openvino
+}  // namespace trtmc

@@ -7,14 +7,22 @@
 
 #include "trtmc/backend.h"
 
-namespace trtmc::openvino {
+namespace trtmc {
+
+// Which memory a backend takes.
+enum class BindingMemory {
+  kHost,         // host memory alone
+  kDeviceState,  // state on the device, every other tensor on the host or on the device
+};
+
+using DimSizes = std::map<std::string, std::int64_t, std::less<>>;
 
 class Bindings {
  public:
   // `contract` must outlive this.
-  explicit Bindings(const Contract& contract);
+  explicit Bindings(const Contract& contract, BindingMemory memory = BindingMemory::kHost);
 
-  // "backend.bad_binding" for an unknown name, or a type, rank or size that the contract forbids.
+  // "backend.bad_binding" for an unknown name, or a type, rank, size or memory that is forbidden.
   Status bind(std::string_view name, const Tensor& tensor);
 
   // By place in contract.inputs; data and shape are empty until bound.
@@ -26,6 +34,14 @@ class Bindings {
   // an input without a tensor; "backend.bad_binding" a dimension with two sizes.
   Result<std::vector<std::int64_t>> sizes() const;
 
+  // The same by name, for resolve_shape(); `sizes` as sizes() gave them.
+  DimSizes by_name(const std::vector<std::int64_t>& sizes) const;
+
+  // "backend.outside_profile" (kInternal) names the dimension, its size and the profile's range.
+  Status check_range(const Profile& profile, const std::vector<std::int64_t>& sizes) const;
+
+  bool is_state(std::size_t index) const { return slots_[index].state; }
+
   // Place of the state input that is paired with this output, or npos.
   std::size_t state_input(std::string_view output) const;
 
@@ -35,13 +51,17 @@ class Bindings {
   struct Slot {
     Tensor tensor;
     bool bound = false;
+    bool state = false;
     std::vector<int> dims;  // per axis: number of the named dimension, or -1 if fixed
   };
 
+  Status check_memory(const TensorSpec& spec, const Slot& slot, const Tensor& tensor) const;
+
   const Contract* contract_;
+  BindingMemory memory_;
   std::map<std::string, std::size_t, std::less<>> index_;
   std::vector<std::string> dim_names_;
   std::vector<Slot> slots_;
 };
 
-}  // namespace trtmc::openvino
+}  // namespace trtmc

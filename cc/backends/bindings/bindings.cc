@@ -1,8 +1,8 @@
-#include "cc/backends/openvino/bindings.h"
+#include "cc/backends/bindings/bindings.h"
 
 #include <algorithm>
 
-namespace trtmc::openvino {
+namespace trtmc {
 namespace {
 
 Status bad_binding(const TensorSpec& spec, const std::string& what) {
@@ -11,10 +11,13 @@ Status bad_binding(const TensorSpec& spec, const std::string& what) {
 
 }  // namespace
 
-Bindings::Bindings(const Contract& contract) : contract_(&contract) {
+Bindings::Bindings(const Contract& contract, BindingMemory memory)
+    : contract_(&contract), memory_(memory) {
   for (const TensorSpec& spec : contract.inputs) {
     index_.emplace(spec.name, slots_.size());
     Slot& slot = slots_.emplace_back();
+    slot.state = std::any_of(contract.state.begin(), contract.state.end(),
+                             [&](const StatePair& pair) { return pair.input == spec.name; });
     for (const Dim& dim : spec.shape) {
       const auto* name = std::get_if<std::string>(&dim);
       if (name == nullptr) {
@@ -33,6 +36,18 @@ std::size_t Bindings::index_of(std::string_view input) const {
   return it == index_.end() ? npos : it->second;
 }
 
+Status Bindings::check_memory(const TensorSpec& spec, const Slot& slot,
+                              const Tensor& tensor) const {
+  const bool on_host = tensor.memory == MemoryKind::kHost;
+  if (memory_ == BindingMemory::kHost && !on_host)
+    return bad_binding(spec, "is not in host memory");
+  if (memory_ == BindingMemory::kDeviceState && slot.state && on_host) {
+    return bad_binding(spec,
+                       "is state and must be memory of the backend's allocator, not the host's");
+  }
+  return Status::ok();
+}
+
 Status Bindings::bind(std::string_view name, const Tensor& tensor) {
   const std::size_t index = index_of(name);
   if (index == npos) {
@@ -40,7 +55,7 @@ Status Bindings::bind(std::string_view name, const Tensor& tensor) {
                           "the engine has no input \"" + std::string(name) + "\"");
   }
   const TensorSpec& spec = contract_->inputs[index];
-  if (tensor.memory != MemoryKind::kHost) return bad_binding(spec, "is not in host memory");
+  TRTMC_RETURN_IF_ERROR(check_memory(spec, slots_[index], tensor));
   if (tensor.dtype != spec.dtype) {
     return bad_binding(spec, "is " + std::string(dtype_name(tensor.dtype)) + ", expected " +
                                  std::string(dtype_name(spec.dtype)));
@@ -89,6 +104,26 @@ Result<std::vector<std::int64_t>> Bindings::sizes() const {
   return sizes;
 }
 
+DimSizes Bindings::by_name(const std::vector<std::int64_t>& sizes) const {
+  DimSizes named;
+  for (std::size_t i = 0; i < sizes.size(); ++i) named[dim_names_[i]] = sizes[i];
+  return named;
+}
+
+Status Bindings::check_range(const Profile& profile, const std::vector<std::int64_t>& sizes) const {
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto it = profile.dims.find(dim_names_[i]);
+    if (it == profile.dims.end()) continue;
+    const DimRange& range = it->second;
+    if (sizes[i] >= range.min && sizes[i] <= range.max) continue;
+    return internal_error("backend.outside_profile",
+                          "dimension \"" + dim_names_[i] + "\" is " + std::to_string(sizes[i]) +
+                              "; profile \"" + profile.name + "\" allows " +
+                              std::to_string(range.min) + " to " + std::to_string(range.max));
+  }
+  return Status::ok();
+}
+
 std::size_t Bindings::state_input(std::string_view output) const {
   for (const StatePair& pair : contract_->state) {
     if (pair.output == output) return index_of(pair.input);
@@ -102,4 +137,4 @@ Status Bindings::check_profile(std::string_view name) const {
                         "the engine has no profile \"" + std::string(name) + "\"");
 }
 
-}  // namespace trtmc::openvino
+}  // namespace trtmc
