@@ -25,6 +25,7 @@ Result<std::unique_ptr<Engine>> load_component(const PipelineInputs& inputs,
   }
   TRTMC_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, bundle.section(engine->section));
   EngineBlob blob{bytes, engine->section, std::string(bundle.id()), inputs.bundle, {}};
+  blob.target = inputs.target;
   if (!engine->weights.empty()) {
     if (inputs.weights == nullptr) {
       return internal_error("load.no_weight_source", "nobody serves the external weights of \"" +

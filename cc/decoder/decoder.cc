@@ -74,9 +74,13 @@ Result<Decoder> Decoder::create(DeviceAllocator& allocator, Engine& engine,
                        " was asked for; the bundle allows 1 to " +
                        std::to_string(contract.limits.max_batch));
   }
+  // What is free, less what the session will take of it.
+  const MemoryReport memory = engine.memory();
+  const std::uint64_t left =
+      memory.available > memory.per_session ? memory.available - memory.per_session : 0;
   TRTMC_ASSIGN_OR_RETURN(
       KvCache cache,
-      KvCache::create(allocator, contract, options.batch, options.max_sequence));
+      KvCache::create(allocator, contract, options.batch, options.max_sequence, left));
   TRTMC_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.create_session());
   TRTMC_RETURN_IF_ERROR(cache.bind(*session));
   CacheLedger ledger(options.batch, cache.rows());

@@ -21,9 +21,10 @@ class KvCache {
  public:
   // `rows` is the wanted capacity, 0 for the contract's limit; a contract with fixed rows always
   // gets those. "decoder.bad_contract" if the state is not of rank 4 or disagrees with itself,
-  // "decoder.bad_capacity" if `rows` is beyond the limit.
+  // "decoder.bad_capacity" if `rows` is beyond the limit; "decoder.out_of_memory" (kResource), before
+  // anything is taken, if it does not fit into `available` bytes (0: not known).
   static Result<KvCache> create(DeviceAllocator& allocator, const Contract& contract,
-                                std::int64_t batch, std::int64_t rows);
+                                std::int64_t batch, std::int64_t rows, std::uint64_t available = 0);
 
   // Binds each tensor by the name of its input. The cache must outlive the session's runs.
   Status bind(Session& session) const;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* Raise when a class or struct in these headers changes its layout or its virtual functions.
- * 2: EngineBlob has `weights`, and a bundle's header holds several targets.
+ * 2: EngineBlob has `weights` and `target`, and a bundle's header holds several targets.
  * 1: first version; never released. */
 #define TRTMC_ABI_NUMBER 2u
 

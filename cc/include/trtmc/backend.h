@@ -48,6 +48,7 @@ struct EngineBlob {
   // ("backend.missing_weight" for one that the engine needs and the map lacks). Like `bytes`, they
   // live as long as `keepalive`; a backend that copied them to a device may let go of it.
   TensorMap weights = {};
+  TargetInfo target = {};  // what the engine was compiled for; check_target() said ok to it
 };
 
 struct EngineOptions {
