@@ -3,15 +3,17 @@
 load("//bazel/private/repos:checkpoints.bzl", "hub_checkpoint", "local_checkpoint", "wheel_checkpoint")
 load("//bazel/private/repos:host_cc.bzl", "host_cc")
 load("//bazel/private/repos:host_python.bzl", "host_python")
+load("//bazel/private/repos:tensorrt_headers.bzl", "tensorrt_headers")
 load("//bazel/private/repos:third_party.bzl", "pinned_repositories")
 
 def _host_impl(_mctx):
     host_cc(name = "host_cc")
     host_python(name = "host_python")
+    tensorrt_headers(name = "tensorrt_headers")
 
 host = module_extension(
     implementation = _host_impl,
-    doc = "@host_cc and @host_python: the machine's compiler and Python, keyed by their content.",
+    doc = "@host_cc, @host_python and @tensorrt_headers: what this machine brings, keyed by its content.",
 )
 
 def _pinned_impl(_mctx):

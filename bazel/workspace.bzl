@@ -4,6 +4,7 @@ load("@bazel_tools//tools/build_defs/repo:local.bzl", "local_repository")
 load("//bazel/private/repos:checkpoints.bzl", _hub_checkpoint = "hub_checkpoint", _local_checkpoint = "local_checkpoint", _wheel_checkpoint = "wheel_checkpoint")
 load("//bazel/private/repos:host_cc.bzl", "host_cc")
 load("//bazel/private/repos:host_python.bzl", "host_python")
+load("//bazel/private/repos:tensorrt_headers.bzl", "tensorrt_headers")
 load("//bazel/private/repos:third_party.bzl", "pinned_repositories")
 
 # Where tools/install-bazel.sh put the rule sets.
@@ -25,9 +26,10 @@ def rule_sets():
         local_repository(name = name, path = _SHARE + path)
 
 def host():
-    """@host_cc and @host_python."""
+    """@host_cc, @host_python and @tensorrt_headers."""
     host_cc(name = "host_cc")
     host_python(name = "host_python")
+    tensorrt_headers(name = "tensorrt_headers")
 
 def pinned():
     """@pypi, @debs and @cuda."""
