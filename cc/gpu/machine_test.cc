@@ -10,7 +10,8 @@ namespace trtmc {
 namespace {
 
 const TargetInfo kSm89 = {"sm_89", "tensorrt_rtx", "1.7.1", "13.0", "8.9", "linux", "x86_64"};
-const TargetInfo kPortable = {"rtx_portable", "tensorrt_rtx", "1.7.1", "13.0", {}, "linux", "x86_64"};
+const TargetInfo kPortable = {"rtx_portable", "tensorrt_rtx", "1.7.1", "13.0", {},
+                              "linux",        "x86_64"};
 const TargetInfo kCpu = {"cpu_x86_64", "openvino", "2026.4.1", {}, {}, "linux", "x86_64"};
 
 GpuMachine fake(const std::string& gpus) {
@@ -57,7 +58,8 @@ TEST(MachineTest, NamesTheGpuThatWouldFit) {
   const GpuMachine machine = fake("Big/9.0,Small/8.9");
   EXPECT_TRUE(check_gpu_target(kSm89, machine).is_ok());
   EXPECT_TRUE(check_gpu_target(kSm89, machine, 1).is_ok());
-  EXPECT_NE(refusal(kSm89, machine, 0).find("GPU 0 (Big) has 9.0; choose GPU 1"), std::string::npos);
+  EXPECT_NE(refusal(kSm89, machine, 0).find("GPU 0 (Big) has 9.0; choose GPU 1"),
+            std::string::npos);
   EXPECT_NE(refusal(kSm89, machine, 2).find("there is no GPU 2 (GPU 0 (Big) has 9.0, GPU 1"),
             std::string::npos);
 }
@@ -79,7 +81,8 @@ TEST(MachineTest, PortableEnginesRunOnAmpereAndLater) {
   for (const char* good : {"a/8.0", "a/8.6", "a/8.9", "a/12.0", "a/12.1"}) {
     EXPECT_TRUE(check_gpu_target(kPortable, fake(good)).is_ok()) << good;
   }
-  for (const char* bad : {"a/7.5", "a/8.7", "a/9.0", "a/10.0", "a/11.0"}) refusal(kPortable, fake(bad));
+  for (const char* bad : {"a/7.5", "a/8.7", "a/9.0", "a/10.0", "a/11.0"})
+    refusal(kPortable, fake(bad));
 }
 
 TEST(MachineTest, KnowsTargetsOfGpus) {
