@@ -19,6 +19,7 @@ from trtmc.core.contract import TensorSpec
 from trtmc.core.dtype import COMPUTE_DTYPES, DType
 from trtmc.core.errors import BadInput, UsageError
 
+_INT32 = 2**31 - 1
 Shape = tuple[int, ...]
 
 
@@ -119,6 +120,13 @@ def check(spec: TensorSpec, given: Given, dims: dict[str, tuple[int, str]]) -> N
             raise BadInput(
                 "network.input_shape",
                 f"{where}: the network wants {wanted}; found {list(given.shape)}, which differs at axis {axis}{why}",
+            )
+    if spec.dtype is DType.I64 and given.array.size:
+        least, greatest = int(given.array.min()), int(given.array.max())
+        if max(-least, greatest) > _INT32:
+            raise BadInput(
+                "network.input_range",
+                f"{where}: values from {least} to {greatest}; the CPU computes 64-bit integers in 32 bits",
             )
     bits = math.prod(given.shape) * spec.dtype.bits
     if spec.dtype.bits < 8 and given.array.nbytes != -(-bits // 8):

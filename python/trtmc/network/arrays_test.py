@@ -58,6 +58,13 @@ def test_a_wrong_array_is_refused(array: np.ndarray, code: str, text: str) -> No
     assert caught.value.code == code
 
 
+def test_integers_beyond_32_bits_are_refused() -> None:
+    for value in (2**31, -(2**31), -(2**63)):
+        with pytest.raises(BadInput, match="the CPU computes 64-bit integers in 32 bits") as caught:
+            arrays.complete([IDS], {"ids": _given(np.array([0, value]))}, {}, {}, 0)
+        assert caught.value.code == "network.input_range"
+
+
 def test_a_dimension_has_one_size_everywhere() -> None:
     given = {"x": _given(np.zeros((2, 3), np.float32)), "ids": _given(np.zeros(4, np.int64))}
     with pytest.raises(BadInput, match="input 'x' has n = 2"):

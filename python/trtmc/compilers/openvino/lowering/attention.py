@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from trtmc.compilers.openvino.graph.graph import Node, Tensor
 from trtmc.compilers.openvino.ir.model import ElementType, Value
+from trtmc.compilers.openvino.lowering import packed
 from trtmc.compilers.openvino.lowering.context import Lowering, Rule
 from trtmc.compilers.openvino.lowering.quantization import rounded_to
 from trtmc.core.dtype import DType
 
+_KEY_LENGTHS, _QUERY_LENGTHS = 4, 5  # inputs
 _MASKED = -1e30  # exp() of it is zero next to any real score
 
 
@@ -65,9 +67,10 @@ def kv_cache_update(low: Lowering, node: Node) -> None:
 
     Looked at from the cache's side there is nothing to drop: rows past the end simply have no place.
     """
-    if node.attributes["update_form"] != "PADDED_BHND":
-        raise low.refusal(node, f"update form {node.attributes['update_form']}")
-    cache, update, indices = low.args(node)
+    if node.attributes["update_form"] == packed.PACKED:
+        low.put(node.output, packed.cache_rows(low, node))
+        return
+    cache, update, indices = (low.value(node.required(i)) for i in range(3))
     o, rows = low.ops, node.required(0).shape[2]
     count = o.dim(update, 2)
 
@@ -84,10 +87,12 @@ def kv_cache_update(low: Lowering, node: Node) -> None:
 
 
 def attention(low: Lowering, node: Node) -> None:
-    """softmax(q k^T, masked) v over padded [batch, heads, rows, width] tensors."""
+    """softmax(q k^T, masked) v over [batch, heads, rows, width], or over packed rows."""
     query, key, value = (node.required(i) for i in range(3))
     _check_attention(low, node, query, key)
-    o = low.ops
+    if packed.PACKED in (node.attributes["query_form"], node.attributes["key_value_form"]):
+        low.put(node.output, _packed_attention(low, node))
+        return
     q, k, v = (low.value(t) for t in (query, key, value))
     mask_tensor, lengths = node.input(3), node.input(4)
     if lengths is not None and mask_tensor is None:  # rows past every length are masked anyway: leave them out early
@@ -97,13 +102,40 @@ def attention(low: Lowering, node: Node) -> None:
     additive = mask_tensor is not None and mask_tensor.dtype is not DType.BOOL
     allowed = _allowed(low, node, q, k, None if additive else mask_tensor, lengths)
     bias = low.value(mask_tensor) if additive and mask_tensor is not None else None
+    low.put(node.output, _attended(low, node, q, k, v, allowed, bias))
+
+
+def _packed_attention(low: Lowering, node: Node) -> Value:
+    query, key, value = (node.required(i) for i in range(3))
+    if node.input(3) is not None:
+        raise low.refusal(node, "a mask over packed rows")
+
+    def rows(tensor: Tensor, form: str, lengths: int) -> packed.Rows:
+        if node.attributes[form] == packed.PACKED:
+            return packed.packed_rows(low, tensor, node.required(lengths))
+        return packed.padded_rows(low, tensor, node.input(lengths) if lengths == _KEY_LENGTHS else None)
+
+    queries = rows(query, "query_form", _QUERY_LENGTHS)
+    keys, values = (rows(t, "key_value_form", _KEY_LENGTHS) for t in (key, value))
+    k, v = keys.x, values.x
+    if query.shape[1] != key.shape[1]:
+        k, v = (_repeated(low, x, query.shape[1] // key.shape[1], query.shape[1]) for x in (k, v))
+    allowed = packed.visible(low, queries, keys, node.attributes["causal_kind"])
+    y = _attended(low, node, queries.x, k, v, allowed, None)
+    return packed.as_query(low, y, query, node.attributes["query_form"])
+
+
+def _attended(
+    low: Lowering, node: Node, q: Value, k: Value, v: Value, allowed: Value | None, bias: Value | None
+) -> Value:
+    """`allowed` says who sees whom (None: all), `bias` is added to the scores."""
+    o = low.ops
     if node.input(6) is None and node.attributes["norm_op"] == "SOFTMAX":
         if allowed is not None:
             penalty = o.select(allowed, o.f32(0.0), o.f32(_MASKED))
             bias = penalty if bias is None else o.add(bias, penalty)
         y = o.attention(q, k, v, bias if bias is not None else o.f32(0.0), o.f32(1.0))
-        low.put(node.output, y if allowed is None else _zero_without_keys(low, allowed, y))
-        return
+        return y if allowed is None else _zero_without_keys(low, allowed, y)
     scores = o.matmul(q, k, transpose_b=True)
     scores = scores if bias is None else o.add(scores, bias)
     if node.attributes["norm_op"] == "SOFTMAX":
@@ -112,7 +144,7 @@ def attention(low: Lowering, node: Node) -> None:
     if node.input(6) is not None:
         scale = o.reshape(low.widened(node.required(6)), low.dims_value(()))
         scores = rounded_to(low, node, scores, scale, node.attributes["normalization_quantize_to_type"])
-    low.put(node.output, o.matmul(scores, v))
+    return o.matmul(scores, v)
 
 
 def _first_rows(low: Lowering, x: Value, lengths: Tensor) -> Value:
@@ -133,9 +165,6 @@ def _zero_without_keys(low: Lowering, allowed: Value, y: Value) -> Value:
 
 
 def _check_attention(low: Lowering, node: Node, query: Tensor, key: Tensor) -> None:
-    for form in ("query_form", "key_value_form"):
-        if node.attributes[form] != "PADDED_BHND":
-            raise low.refusal(node, f"{form} {node.attributes[form]}")
     if node.attributes["num_ranks"] not in (0, 1):
         raise low.refusal(node, f"an attention over {node.attributes['num_ranks']} devices")
     if query.shape[1] < 0 or key.shape[1] < 0 or query.shape[1] % key.shape[1]:

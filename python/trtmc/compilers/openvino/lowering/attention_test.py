@@ -169,14 +169,14 @@ def test_attention_without_softmax() -> None:
     np.testing.assert_allclose(run(define, q=q, k=k, v=v)["y"], scores @ v, rtol=1e-5, atol=1e-5)
 
 
-def test_packed_rows_are_refused_by_name() -> None:
+def test_a_mask_over_packed_rows_is_refused_by_name() -> None:
     graph = Graph()
-    tensors = [Tensor(n, DType.F32, (-1, 2, -1, 4)) for n in "qkv"]
-    graph.inputs = list(tensors)
-    attributes = {"query_form": "PACKED_NHD", "key_value_form": "PADDED_BHND", "num_ranks": 1}
-    output = graph.new(
-        "ATTENTION_OUTPUT", "packed", [*tensors, None, None, None, None], DType.F32, (-1, 2, -1, 4), attributes
-    )
+    tensors = [Tensor(n, DType.F32, (-1, 2, 4)) for n in "qkv"]
+    mask, lengths = Tensor("mask", DType.BOOL, (1, 1, -1, -1)), Tensor("lengths", DType.I32, (-1,))
+    graph.inputs = [*tensors, mask, lengths]
+    attributes = {"query_form": "PACKED_NHD", "key_value_form": "PACKED_NHD", "num_ranks": 1, "causal_kind": "NONE"}
+    inputs = [*tensors, mask, lengths, lengths, None]
+    output = graph.new("ATTENTION_OUTPUT", "packed", inputs, DType.F32, (-1, 2, 4), attributes)
     graph.outputs, graph.output_names, graph.output_dtypes = [output], ["y"], [DType.F32]
-    with pytest.raises(Unsupported, match=r"'packed' \(ATTENTION_OUTPUT\): query_form PACKED_NHD"):
+    with pytest.raises(Unsupported, match=r"'packed' \(ATTENTION_OUTPUT\): a mask over packed rows"):
         lower(graph, {})
