@@ -6,8 +6,12 @@ load(":providers.bzl", "CheckpointInfo", "EngineInfo", "FamilyInfo")
 
 _TYPE = "//bazel/toolchains:engine_compiler_type"
 
-def _resources(_os, _inputs):
+def _two_cores(_os, _inputs):
     return {"cpu": 2, "memory": 1500}
+
+def _one_core(_os, _inputs):
+    """TensorRT builds on one thread, so engines for several targets may be built side by side."""
+    return {"cpu": 1, "memory": 1500}
 
 def _impl(ctx):
     compiler = ctx.toolchains[_TYPE].engine_compiler
@@ -49,7 +53,7 @@ def _impl(ctx):
         mnemonic = "TrtmcEngine",
         progress_message = "Compiling engine %{{label}} ({}, {}) for {}".format(ctx.attr.component, ctx.attr.precision, compiler.target.name),
         execution_requirements = {"requires-gpu": compiler.target.name} if compiler.needs_gpu else {},
-        resource_set = _resources,
+        resource_set = _two_cores if compiler.compiler == "openvino" else _one_core,
     )
     return [
         DefaultInfo(files = depset([engine, contract]), runfiles = ctx.runfiles([engine, contract])),
