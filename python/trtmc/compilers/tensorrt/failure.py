@@ -11,6 +11,9 @@ from trtmc.core.errors import Unsupported
 from trtmc.core.target import TargetInfo
 
 
+_NO_DRIVER = "catchCudaError"  # every failed build on a machine without a GPU ends in one of these
+
+
 class BuildLog:
     """The builder's messages from now on."""
 
@@ -20,8 +23,9 @@ class BuildLog:
 
     @property
     def messages(self) -> list[str]:
-        """Errors that TensorRT logged, in order, each once."""
-        return list(dict.fromkeys(message.strip() for message in self._messages[self._start :]))
+        """Errors that TensorRT logged, in order, each once; what it says of a missing driver only if there is no other."""
+        found = list(dict.fromkeys(message.strip() for message in self._messages[self._start :]))
+        return [message for message in found if _NO_DRIVER not in message] or found
 
     def failure(self, network: Any, target: TargetInfo) -> Unsupported:
         """The error to raise when a build gave nothing."""
