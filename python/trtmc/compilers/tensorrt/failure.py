@@ -10,7 +10,6 @@ from typing import Any
 from trtmc.core.errors import Unsupported
 from trtmc.core.target import TargetInfo
 
-
 _NO_DRIVER = "catchCudaError"  # every failed build on a machine without a GPU ends in one of these
 
 
@@ -23,7 +22,7 @@ class BuildLog:
 
     @property
     def messages(self) -> list[str]:
-        """Errors that TensorRT logged, in order, each once; what it says of a missing driver only if there is no other."""
+        """Errors that TensorRT logged, each once; what it says of a missing driver only if there is no other."""
         found = list(dict.fromkeys(message.strip() for message in self._messages[self._start :]))
         return [message for message in found if _NO_DRIVER not in message] or found
 
