@@ -9,6 +9,7 @@
 
 #include "cc/bundle/bundle.h"
 #include "cc/runtime/choose_target.h"
+#include "cc/runtime/external_weights.h"
 #include "cc/runtime/library_folder.h"
 #include "cc/runtime/registry.h"
 #include "cc/runtime/text_codec.h"
@@ -88,6 +89,7 @@ Result<std::unique_ptr<IPipeline>> load(const std::string& path, const LoadOptio
   inputs.bundle = bundle;
   inputs.text = make_text_codec(bundle);  // reads on while the engine loads
   inputs.max_sequence = options.max_sequence;
+  inputs.weights = std::make_shared<ExternalWeightManager>(bundle);
 
   TRTMC_ASSIGN_OR_RETURN(const std::string folder, find_library_folder(options.runtime_root));
   Registry registry(folder);

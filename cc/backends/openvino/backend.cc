@@ -14,6 +14,7 @@
 #include "cc/backends/openvino/ops/register.h"
 #include "cc/backends/openvino/plan.h"
 #include "cc/backends/openvino/session.h"
+#include "cc/backends/openvino/weight_constants.h"
 
 namespace trtmc::openvino {
 namespace {
@@ -165,11 +166,12 @@ class CpuBackend final : public Backend {
     const ov::Tensor weights(ov::element::u8, {file.weights.size()},
                              const_cast<void*>(static_cast<const void*>(file.weights.data())));
     const std::shared_ptr<ov::Model> model = core().read_model(std::string(file.xml), weights);
+    TRTMC_ASSIGN_OR_RETURN(const std::uint64_t external, place_weights(*model, blob.weights));
     TRTMC_RETURN_IF_ERROR(check_model(*model, contract));
     if (!options.compute.empty()) {
       set_compute(*model, fast ? cpu::Compute::kBF16 : cpu::Compute::kF32);
     }
-    auto engine = std::make_unique<CpuEngine>(blob, contract, file.weights.size(), threads);
+    auto engine = std::make_unique<CpuEngine>(blob, contract, file.weights.size() + external, threads);
     if (auto program = Program::build(model)) {
       engine->set_program(*std::move(program));
     } else {

@@ -151,6 +151,60 @@ TEST(BackendTest, OwnExecutorAndOpenVinoAgree) {
   EXPECT_NE(ra.logits(), std::vector<float>(22, 0.0f));
 }
 
+TensorMap external_of(TinyDecoder& model) {
+  TensorMap weights;
+  for (auto& [name, bytes] : model.text.external) {
+    weights[name] = Tensor::of(reinterpret_cast<float*>(bytes.data()),
+                               {static_cast<std::int64_t>(bytes.size() / 4)});
+  }
+  return weights;
+}
+
+TEST(BackendTest, ExternalWeightsGiveTheSameNumbers) {
+  for (const bool standard_op : {false, true}) {
+    const TinyDecoder inside(standard_op);
+    TinyDecoder outside(standard_op, false, true);
+    ASSERT_FALSE(outside.text.external.empty());
+    const auto inside_file = inside.text.engine(), outside_file = outside.text.engine();
+    EXPECT_LT(outside.text.weights.size(), inside.text.weights.size());
+    auto a = load(inside_file, inside.contract);
+    auto b = backend().load({outside_file.span(), "llm", "id", nullptr, external_of(outside)},
+                            outside.contract, {2, "", "", 0});
+    ASSERT_TRUE(a.is_ok()) << a.status().message();
+    ASSERT_TRUE(b.is_ok()) << b.status().message();
+    EXPECT_GE((*b)->memory().weights, (*a)->memory().weights - 256);  // gaps aside
+    auto sa = (*a)->create_session(), sb = (*b)->create_session();
+    Runner ra(**sa), rb(**sb);
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(ra.feed({i, 5}, 2 * i).is_ok());
+      ASSERT_TRUE(rb.feed({i, 5}, 2 * i).is_ok());
+      EXPECT_EQ(ra.logits(), rb.logits());
+    }
+  }
+}
+
+TEST(BackendTest, ExternalWeightsThatDoNotFit) {
+  TinyDecoder model(false, false, true);
+  const auto file = model.text.engine();
+  const auto code = [&](auto edit) {
+    TensorMap weights = external_of(model);
+    edit(weights);
+    const auto engine = backend().load({file.span(), "llm", "id", nullptr, weights},
+                                       model.contract, {2, "", "", 0});
+    EXPECT_NE(engine.status().message().find(model.text.external.begin()->first),
+              std::string_view::npos)
+        << engine.status().message();
+    return std::string(engine.status().code());
+  };
+  const std::string first = model.text.external.begin()->first;
+  EXPECT_EQ(code([&](TensorMap& w) { w.erase(first); }), "backend.missing_weight");
+  EXPECT_EQ(code([&](TensorMap& w) { w[first].shape = {1}; }), "backend.bad_engine");
+  EXPECT_EQ(code([&](TensorMap& w) { w[first].dtype = DType::kInt32; }), "backend.bad_engine");
+  EXPECT_EQ(code([&](TensorMap& w) { w[first].data = nullptr; }), "backend.bad_engine");
+  EXPECT_EQ(code([&](TensorMap& w) { w[first].memory = MemoryKind::kDevice; }),
+            "backend.bad_engine");
+}
+
 TEST(BackendTest, PromptStepsChunksAndRollbackAgree) {
   const TinyDecoder model;
   const auto file = model.text.engine();

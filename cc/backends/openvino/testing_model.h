@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <span>
 #include <random>
@@ -51,6 +52,12 @@ class ModelText {
                      std::to_string(offset) + "\" size=\"" + std::to_string(bytes.size()) + "\"",
                  {}, "", type);
   }
+  // A weight that stands outside of the engine file; its bytes go to `external`.
+  int outside(const std::string& name, std::vector<std::byte> bytes, const std::string& shape) {
+    const std::string full = "trtmc.weight." + std::to_string(external.size()) + ".float32:" + name;
+    external[name] = std::move(bytes);
+    return parameter(full, "u8", shape);
+  }
   int op(const std::string& type, const std::string& attributes, const std::vector<int>& inputs,
          const std::string& name = "") {
     return layer(type, "trtmc", attributes, inputs, name, "f32");
@@ -74,6 +81,7 @@ class ModelText {
   }
 
   std::vector<std::byte> weights;
+  std::map<std::string, std::vector<std::byte>, std::less<>> external;
 
  private:
   int layer(const std::string& type, const std::string& version, const std::string& attributes,
@@ -125,12 +133,16 @@ struct TinyDecoder {
   ModelText text;
   Contract contract;
 
-  // `standard_op` puts one of OpenVINO's own operators behind the logits.
-  explicit TinyDecoder(bool standard_op = false, bool constant_cache = false) {
+  // `standard_op` puts one of OpenVINO's own operators behind the logits; with `outside` the
+  // matrices are external weights.
+  explicit TinyDecoder(bool standard_op = false, bool constant_cache = false,
+                       bool outside = false) {
     auto linear = [&](int x, int n, int k, unsigned seed, int residual = -1,
                       const std::string& name = "") {
-      const int w =
-          text.raw(random_bytes(std::size_t(n) * k, 0.4f, seed), "u8", std::to_string(n * k * 4));
+      auto bytes = random_bytes(std::size_t(n) * k, 0.4f, seed);
+      const std::string size = std::to_string(n * k * 4);
+      const int w = outside ? text.outside("w" + std::to_string(seed), std::move(bytes), size)
+                            : text.raw(bytes, "u8", size);
       std::vector<int> inputs = {x, w};
       if (residual >= 0) inputs.push_back(residual);
       return text.op("Linear",

@@ -28,7 +28,7 @@ struct PipelineInputs {
   std::shared_ptr<const TextCodec> text;  // null if the bundle has no tokenizer
   EngineOptions engine;
   std::int64_t max_sequence = 0;  // cache rows to use; 0: the contract's limit
-  std::shared_ptr<IWeightSource> weights;  // null if the bundle stores none
+  std::shared_ptr<IWeightSource> weights;  // of engines whose weights stand outside
 };
 
 // Thread-safe; stateless.

@@ -106,7 +106,8 @@ class Layer:
 
 
 WEIGHT_PREFIX = "trtmc.weight."
-"""How the name of a Parameter begins that is no input but a weight: then a number, a colon, and the weight's name."""
+"""How the name of a Parameter begins that is no input but a weight; cc/backends/openvino/weight_constants.h says how it
+goes on."""
 
 
 def weight_name(parameter: str) -> str:
@@ -169,14 +170,15 @@ class Model:
             self._constants[key] = self.add("Const", [], [type], data).value()
         return self._constants[key]
 
-    def weight(self, name: str, type: ElementType, shape: Sequence[int]) -> Value:
+    def weight(self, name: str, dtype: str, type: ElementType, shape: Sequence[int]) -> Value:
         """A constant whose bytes come by name when the engine is loaded; one layer for each type and shape of it.
 
         The backend puts a constant in the place of the Parameter before anything looks at the model.
         """
         key = (name, type, tuple(shape))
         if key not in self._weights:
-            self._weights[key] = self.parameter(f"{WEIGHT_PREFIX}{len(self._weights)}:{name}", type, shape)
+            full_name = f"{WEIGHT_PREFIX}{len(self._weights)}.{dtype}:{name}"
+            self._weights[key] = self.parameter(full_name, type, shape)
         return self._weights[key]
 
     def parameter(self, name: str, type: ElementType, shape: Sequence[int]) -> Value:
