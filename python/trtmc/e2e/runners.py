@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trtmc.bundle import read_bundle
+from trtmc.bundle.external_weights import external_weights
 from trtmc.compilers.openvino.session import DecoderSession, open_engine
 from trtmc.core.contract import Contract
 
@@ -56,9 +57,13 @@ class ReferenceRunner:
         self.name = "python"
         self._path = bundle
         self._bundle = read_bundle(bundle, verify="full")
-        engine = json.loads(self._bundle.header.encode())["components"][0]["engines"][0]
-        self._contract = Contract.from_json({**engine["contract"], "weights": engine["weights"], "report": {}})
-        self._engine = open_engine(bytes(self._bundle.section(engine["section"])))
+        header = self._bundle.header
+        index = next(i for i, target in enumerate(header.targets) if target.compiler == "openvino")
+        value = json.loads(header.encode())["components"][0]["engines"][index]
+        self._contract = Contract.from_json({**value["contract"], "weights": value["weights"], "report": {}})
+        engine = header.components[0].engines[index]
+        content = bytes(self._bundle.section(engine.section))
+        self._engine = open_engine(content, external=external_weights(self._bundle, engine))
         self._session = DecoderSession(self._engine, self._contract)
         self._held: list[int] = []
         self._reused = 0
