@@ -17,7 +17,7 @@ COMPILERS = {
     "tensorrt": struct(
         version = WHEELS["tensorrt-cu13-bindings"]["version"],
         needs_gpu = True,
-        missing = "this build has no TensorRT 11 builder library (its package is not to be had here), and building needs a GPU of the target",
+        missing = "this build has no TensorRT 11 builder library (its package only fetches it from elsewhere), and building needs a GPU of the target",
     ),
     "tensorrt_rtx": struct(
         version = WHEELS["tensorrt-rtx-cu13-libs"]["version"],

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from trtmc import heap
 from trtmc.compilers.base import CompileOptions, Compiler, NetworkSource
-from trtmc.compilers.tensorrt.configuration import set_target
+from trtmc.compilers.tensorrt.configuration import fix_layouts, set_target
 from trtmc.compilers.tensorrt.failure import BuildLog
 from trtmc.compilers.tensorrt.head_size import pad_heads
 from trtmc.compilers.tensorrt.knobs import KNOBS, apply_knobs
@@ -34,6 +34,7 @@ class _TensorRt(Compiler):
             layers = layer_counts(network)
             padding = pad_heads(network)  # its memory must live until the plan is built
             verify(network, contract.inputs, contract.outputs, contract.state, contract.weights)
+            fix_layouts(network)
             contract = replace(contract, profiles=engine_profiles(contract.profiles, ProfileMode(chosen["profiles"])))
             config = builder.create_builder_config()
             set_target(config, options.target)

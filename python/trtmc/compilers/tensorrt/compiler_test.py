@@ -16,6 +16,7 @@ from trtmc.core.contract import Limits
 from trtmc.core.errors import MissingComponent, ResourceError, TrtmcError
 from trtmc.core.profiles import decoder_profiles
 from trtmc.core.target import named_target, named_targets
+from trtmc.ops.lowering.api import trt
 from trtmc.testing import tiny_llama, tiny_qwen3
 
 RTX = sorted(name for name, target in named_targets().items() if target.compiler == "tensorrt_rtx")
@@ -40,6 +41,14 @@ def test_a_plan_for_every_target(tmp_path: Path, target: str) -> None:
     assert [p.name for p in engine.contract.profiles] == ["context", "generation"]
     assert engine.contract.report["network_layers"]["KV_CACHE_UPDATE"] == 2
     assert [p.name for p in build.report.phases][-2:] == ["configure", "compile"]
+
+
+def test_inputs_and_outputs_are_row_major(tmp_path: Path) -> None:
+    build = small(tmp_path)
+    find_compiler("tensorrt_rtx").compile(build, options("sm_89"))
+    ends = [build.network.get_input(i) for i in range(build.network.num_inputs)]
+    ends += [build.network.get_output(i) for i in range(build.network.num_outputs)]
+    assert {tensor.allowed_formats for tensor in ends} == {1 << int(trt.TensorFormat.LINEAR)}
 
 
 def test_qwen_in_bfloat16(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The builder's configuration: which GPUs an engine is for. Knows nothing about networks."""
+"""What every engine is told before it is built: which GPUs it is for, and that its inputs and outputs are row-major."""
 
 from __future__ import annotations
 
@@ -26,3 +26,10 @@ def set_target(config: Any, target: TargetInfo) -> None:
         )
     config.num_compute_capabilities = 1
     config.set_compute_capability(known[name], 0)
+
+
+def fix_layouts(network: Any) -> None:
+    """Inputs and outputs are plain row-major arrays, as contracts describe them; TensorRT may not choose another form."""
+    for count, get in ((network.num_inputs, network.get_input), (network.num_outputs, network.get_output)):
+        for index in range(count):
+            get(index).allowed_formats = 1 << int(trt.TensorFormat.LINEAR)
