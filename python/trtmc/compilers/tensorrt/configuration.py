@@ -29,7 +29,7 @@ def set_target(config: Any, target: TargetInfo) -> None:
 
 
 def fix_layouts(network: Any) -> None:
-    """Inputs and outputs are plain row-major arrays, as contracts describe them; TensorRT may not choose another form."""
+    """Inputs and outputs are row-major arrays, as contracts describe them; TensorRT may not choose another form."""
     for count, get in ((network.num_inputs, network.get_input), (network.num_outputs, network.get_output)):
         for index in range(count):
             get(index).allowed_formats = 1 << int(trt.TensorFormat.LINEAR)
