@@ -25,7 +25,7 @@ def large() -> Tiny:
     return tiny_llama(vocab_size=20000, hidden_size=640, intermediate_size=2560, num_attention_heads=10)
 
 
-def build(folder: Path, bundle: Path, precision: str) -> tuple[int, int]:
+def build(folder: Path, bundle: Path, precision: str, *options: str) -> tuple[int, int]:
     """Peak memory and engine size of one build."""
     command = [
         sys.executable,
@@ -38,6 +38,7 @@ def build(folder: Path, bundle: Path, precision: str) -> tuple[int, int]:
         "-q",
         "--precision",
         precision,
+        *options,
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, env=environment, check=True, capture_output=True)
@@ -70,3 +71,15 @@ def test_peak_memory(folders: dict[str, Path], program: int, tmp_path: Path, sto
     print(f"stored {stored}, built {precision}: {figures}")
     assert engine > (140 if precision == "fp32" else 70) * 10**6
     assert peak <= program + 1.3 * engine + SLACK, figures
+
+
+def test_peak_memory_for_a_gpu(folders: dict[str, Path], tmp_path: Path) -> None:
+    """TensorRT copies weights while it compiles: 1.3 times weights and plan, and what the program itself takes."""
+    options = ("--target", "sm_89", "--max-sequence", "256")
+    program, _ = build(folders["tiny"], tmp_path / "tiny.bundle", "fp16", *options)
+    peak, plan = build(folders["BF16"], tmp_path / "x.bundle", "bf16", *options)
+    weights = (folders["BF16"] / "model.safetensors").stat().st_size
+    figures = f"peak {peak / 1e6:.0f} MB, {weights / 1e6:.0f} + {plan / 1e6:.0f} MB, program {program / 1e6:.0f} MB"
+    print(figures)
+    assert plan < 1.3 * weights, "weights stand in the plan once"
+    assert peak <= program + 1.3 * (weights + plan) + SLACK, figures
