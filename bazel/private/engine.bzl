@@ -1,6 +1,6 @@
 """engine: one component of a checkpoint, compiled for the target of the current platform."""
 
-load("//bazel/targets:table.bzl", "lacking_sentence")
+load("//bazel/targets:table.bzl", "TYPES", "lacking_sentence")
 load(":knobs.bzl", "KNOB_ATTRS", "knob_options")
 load(":providers.bzl", "CheckpointInfo", "EngineInfo", "FamilyInfo")
 
@@ -90,7 +90,7 @@ The output group `report` says how long each phase took and what memory it neede
             values = ["embedded", "external"],
             doc = "`embedded`: in the engine's own file. `external`: large weights become inputs of the engine; a bundle stores them once, for all its engines.",
         ),
-        "precision": attr.string(default = "auto", values = ["auto", "fp32", "fp16", "bf16"], doc = "Type of weights and arithmetic in the network. `auto`: the checkpoint's own, or fp16 where the target lacks that; the report says which. A target that lacks the named type is refused."),
+        "precision": attr.string(default = "auto", values = ["auto"] + TYPES, doc = "Type of weights and arithmetic in the network. `auto`: the checkpoint's own, or fp16 where the target lacks that; the report says which. A target that lacks the named type is refused."),
     },
     toolchains = [_TYPE],
 )

@@ -29,6 +29,9 @@ COMPILERS = {
 # Element types, as precisions are called. Those after bf16 are types of stored weights.
 TYPES = ["fp32", "fp16", "bf16", "int8", "int4", "fp8", "fp4"]
 
+# Those that families build networks in.
+NETWORK_TYPES = ["fp32", "fp16", "bf16"]
+
 def _target(compiler, runs_on, compute_capability = None, lacks = [], memory_gb = None):
     return struct(
         arch = "x86_64",
@@ -90,7 +93,7 @@ def table_record(name):
     return target_info(name) | {"holds": TARGETS[name].holds, "memory_gb": TARGETS[name].memory_gb}
 
 def lacking_sentence(name, precision):
-    """Why a precision cannot be built for a target, or "" if it can.
+    """Why a precision cannot be built, for a target or at all, or "" if it can.
 
     Args:
       name: a key of TARGETS.
@@ -100,7 +103,9 @@ def lacking_sentence(name, precision):
     """
     holds = TARGETS[name].holds
     if precision == "auto" or precision in holds:
-        return ""
+        if precision in ["auto"] + NETWORK_TYPES:
+            return ""
+        return "target {} can hold {}, but no family builds such networks yet. What to do: choose one of auto, {}".format(name, precision, ", ".join(NETWORK_TYPES))
     others = [other for other in buildable_targets() if precision in TARGETS[other].holds]
     return "target {} cannot hold {}: it holds {}. What to do: choose another precision (auto picks one), or build for one of {}".format(
         name,

@@ -57,6 +57,8 @@ def _what_targets_hold_impl(ctx):
         asserts.equals(env, [], [kind for kind in portable if kind not in TARGETS[name].holds], name)
     asserts.equals(env, "", lacking_sentence("sm_75", "auto"))
     asserts.equals(env, "", lacking_sentence("sm_80", "bf16"))
+    asserts.equals(env, "target sm_75 cannot hold fp8: it holds fp16, int8.", lacking_sentence("sm_75", "fp8").split(" What")[0])
+    asserts.true(env, lacking_sentence("sm_89", "fp8").startswith("target sm_89 can hold fp8, but no family builds such networks yet."))
     asserts.true(env, lacking_sentence("sm_89", "fp4").endswith("build for one of cpu_x86_64, sm_120, sm_121"))
     return unittest.end(env)
 

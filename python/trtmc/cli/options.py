@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from trtmc.core.errors import UsageError
-from trtmc.core.precision import Precision
+from trtmc.core.precision import STORED_TYPES, Precision
 from trtmc.core.weights import Weights
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -39,10 +39,10 @@ def limits(command: Command) -> Command:
         ),
         click.option(
             "--precision",
-            type=click.Choice([p.value for p in Precision]),
+            type=click.Choice([*(p.value for p in Precision), *STORED_TYPES]),
             default="auto",
             show_default=True,
-            help="Type of weights and arithmetic in the network; auto follows the checkpoint.",
+            help="Type of weights and arithmetic in the network; auto follows the checkpoint, the last four are to come.",
         ),
     ):
         command = decorate(command)

@@ -81,6 +81,13 @@ def test_weights_that_do_not_fit_float16_are_an_error(run: Run, tmp_path: Path) 
     [
         (("--target", "sm_42"), 2, "target.unknown", "there is no target 'sm_42'; known are cpu_x86_64"),
         (("--target", "sm_75", "--precision", "bf16"), 4, "target.precision", "sm_75 cannot hold bf16"),
+        (
+            ("--target", "sm_75", "--precision", "fp8"),
+            4,
+            "target.precision",
+            "sm_75 cannot hold fp8: it holds fp16, int8",
+        ),
+        (("--target", "sm_89", "--precision", "fp8"), 4, "precision.not_built", "no family builds fp8 networks yet"),
         (("--target", "sm_75", "--precision", "fp32"), 4, "target.precision", "sm_75 cannot hold fp32"),
         (
             ("--target", "sm_89", "--max-batch", "1024", "--max-sequence", "1000000"),

@@ -17,9 +17,9 @@ from trtmc.core.cache_size import cache_bytes, check_cache
 from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.contract import Contract, Limits
 from trtmc.core.dtype import DType
-from trtmc.core.errors import UsageError
+from trtmc.core.errors import Unsupported, UsageError
 from trtmc.core.family import Family
-from trtmc.core.precision import Precision
+from trtmc.core.precision import STORED_TYPES, Precision
 from trtmc.core.report import Report
 from trtmc.core.target import TargetInfo, check_holds, holds
 from trtmc.core.weights import Weights, WeightSource
@@ -63,6 +63,19 @@ class NetworkBuild:
 def resolve_family(checkpoint: Checkpoint, name: str | None) -> Family:
     """The named family, or the one that owns the checkpoint's model_type."""
     return families.for_checkpoint(checkpoint) if name is None else families.load(name)
+
+
+def resolve_precision(precision: Precision | str, target: TargetInfo | None) -> Precision:
+    """A precision by name; one that the target lacks, or that no family builds, is refused by name."""
+    name = precision.value if isinstance(precision, Precision) else precision
+    if name in STORED_TYPES:
+        if target is not None:
+            check_holds(target, name)
+        raise Unsupported(
+            "precision.not_built",
+            f"no family builds {name} networks yet; choose one of {', '.join(p.value for p in Precision)}",
+        )
+    return Precision(name)
 
 
 def resolve_dtype(
@@ -119,7 +132,7 @@ def build_network(
         part = owner.component(component)
         limits = resolve_limits(config, max_sequence, max_batch)
     with report.phase("weights"):
-        dtype, reason = resolve_dtype(Precision(precision), config, opened, target)
+        dtype, reason = resolve_dtype(resolve_precision(precision, target), config, opened, target)
         progress(f"loading weights of {owner.manifest.name}/{component} as {dtype} ({reason})")
         module = part.create(config, limits, dtype)
         profiles = part.profiles(limits)

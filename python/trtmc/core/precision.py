@@ -44,6 +44,10 @@ class Precision(Enum):
         return {DType.F32: cls.FP32, DType.F16: cls.FP16, DType.BF16: cls.BF16}[dtype]
 
 
+STORED_TYPES = ("int8", "int4", "fp8", "fp4")
+"""What weights can be stored in on some targets; no family builds such networks yet."""
+
+
 @dataclass(frozen=True)
 class _Format:
     bits: np.dtype  # unsigned view of the element
