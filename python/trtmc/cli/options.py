@@ -42,7 +42,8 @@ def limits(command: Command) -> Command:
             type=click.Choice([*(p.value for p in Precision), *STORED_TYPES]),
             default="auto",
             show_default=True,
-            help="Type of weights and arithmetic in the network; auto follows the checkpoint, the last four are to come.",
+            help="Type of weights and arithmetic in the network; auto follows the checkpoint. "
+            "No family builds int8, int4, fp8 and fp4 yet.",
         ),
     ):
         command = decorate(command)

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def chosen(**values: str) -> Mapping[str, str]:
     return find_compiler("tensorrt_rtx").chosen(CompileOptions(TARGET, values))
 
 
-def configured(**values: str) -> object:
+def configured(**values: str) -> Any:
     lowering = NetworkLowering()
     BUILDERS.append(lowering)
     config = lowering.builder.create_builder_config()
