@@ -13,7 +13,6 @@ import pytest
 from tests.onnx_conformance import expectations
 from tests.onnx_conformance.isolate import judged
 
-
 SHARD, SHARDS = (int(os.environ.get(f"TEST_{key}", d)) for key, d in (("SHARD_INDEX", 0), ("TOTAL_SHARDS", 1)))
 
 
