@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,9 @@ from trtmc.cli import options as shared
 from trtmc.cli.console import Console
 from trtmc.cli.outputs import Outputs, check_folder
 from trtmc.core.errors import MissingComponent, UsageError
+
+_SIZE = re.compile(r"[0-9]{1,10}")
+_MOST = 2**31 - 1
 
 
 @click.group()
@@ -55,6 +60,7 @@ def run(
     console = Console(quiet=quiet, as_json=as_json)
     if output:
         check_folder(output)
+        _check_no_input(output, model, given)
     try:
         from trtmc.network import describe
         from trtmc.network.load import load, read
@@ -76,6 +82,13 @@ def run(
     value = {"model": str(model), "inputs": used, "outputs": entries, "output": str(output) if output else None}
     text = "\n".join(describe.figures_text(entry) for entry in entries)
     console.result(text + (f"\nwritten to {output}" if output else ""), value)
+
+
+def _check_no_input(output: Path, model: Path, given: tuple[str, ...]) -> None:
+    """An output that is the model or one of the inputs would destroy it."""
+    for path in (model, *(Path(text.rpartition("=")[2]) for text in given)):
+        if path.exists() and output.exists() and output.samefile(path):
+            raise UsageError("output.is_input", f"--output {output} is also an input of this run; name another file")
 
 
 def _run(loaded: Any, files: Any, shapes: Any, ranges: Any, seed: int) -> tuple[list[dict[str, Any]], list[Any]]:
@@ -121,9 +134,14 @@ def _read(files: tuple[str, ...]) -> dict[str, tuple[np.ndarray, str]]:
 
 def _sizes(text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")] if text.strip() != "scalar" else []
-    if not all(part.isdigit() for part in parts):
+    if not all(_SIZE.fullmatch(part) for part in parts):
         raise UsageError("network.input_shape", f"--shape {text!r} must be sizes like 1,3,224 (or the word scalar)")
-    return tuple(int(part) for part in parts)
+    sizes = tuple(int(part) for part in parts)
+    if math.prod(sizes) > _MOST:
+        raise UsageError(
+            "network.input_shape", f"--shape {text!r}: {math.prod(sizes)} values; at most {_MOST} are possible"
+        )
+    return sizes
 
 
 def _range(text: str) -> tuple[float, float]:
@@ -131,6 +149,8 @@ def _range(text: str) -> tuple[float, float]:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
         raise UsageError("network.input_range", f"--range {text!r} must be two numbers like 0,9") from None
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise UsageError("network.input_range", f"--range {text!r}: both numbers must be finite")
     if not low <= high:
         raise UsageError("network.input_range", f"--range {text!r}: {low:g} is more than {high:g}")
     return low, high

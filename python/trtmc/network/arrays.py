@@ -151,8 +151,28 @@ def _chosen_shape(spec: TensorSpec, shape: Shape | None, dims: Mapping[str, tupl
     return tuple(int(d) for d in sizes)
 
 
+def _check_range(spec: TensorSpec, between: tuple[float, float]) -> None:
+    """Both ends must be values that the type has."""
+    dtype = spec.dtype
+    if dtype in COMPUTE_DTYPES:
+        most = float(np.finfo(np.float16 if dtype is DType.F16 else np.float32).max)
+        low, high = -most, most
+    elif dtype is DType.BOOL:
+        low, high = 0, 1
+    elif dtype.is_float or dtype.bits < 8:
+        raise UsageError("network.input_range", f"--range: input '{spec.name}' is {dtype}, whose codes have no range")
+    else:
+        limits = np.iinfo(np.int32 if dtype is DType.I64 else dtype.storage)
+        low, high = int(limits.min), int(limits.max)
+    if between[0] < low or between[1] > high:
+        asked = f"--range {spec.name}={between[0]:g},{between[1]:g}"
+        raise UsageError("network.input_range", f"{asked}: the input is {dtype}, which takes {low:g} to {high:g}")
+
+
 def random_array(spec: TensorSpec, shape: Shape, between: tuple[float, float] | None, seed: int) -> np.ndarray:
     """Normal floats, integers that are 0 or 1; or even over a range. Depends on the seed and the input's name alone."""
+    if between is not None:
+        _check_range(spec, between)
     generator = np.random.default_rng([seed, zlib.crc32(spec.name.encode())])
     dtype = spec.dtype
     if dtype in COMPUTE_DTYPES:

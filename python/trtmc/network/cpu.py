@@ -7,6 +7,7 @@ Knows how values travel (numpy, and unsigned integers of the same width for type
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -15,10 +16,15 @@ from trtmc.compilers.base import CompileOptions
 from trtmc.compilers.openvino.compiler import OpenVinoCompiler
 from trtmc.compilers.openvino.session import open_engine
 from trtmc.core.contract import TensorSpec
+from trtmc.core.errors import BadInput, InternalError
 from trtmc.core.target import TargetInfo
 from trtmc.network.loaded import LoadedNetwork
 
 _TARGET = TargetInfo("cpu_x86_64", "openvino", "in memory")
+
+
+_NODE = re.compile(r"node with name '([^']*)'|[Ww]hile validating node '[^']*? ([^ ']+)'")
+_SIZES = re.compile(r"(?:shape|dims|dimensions)[^\n]*[{\[][^\n]*", re.IGNORECASE)
 
 
 class CpuNetwork:
@@ -27,11 +33,45 @@ class CpuNetwork:
     def __init__(self, loaded: LoadedNetwork) -> None:
         options = CompileOptions(_TARGET, {"kernels": "openvino"})
         self._loaded = loaded
+        _check_names(loaded)
         engine = OpenVinoCompiler().compile(loaded.source(), options)
         self.inputs: tuple[TensorSpec, ...] = engine.contract.inputs
         self.outputs: tuple[TensorSpec, ...] = engine.contract.outputs
-        self._runner = open_engine(b"".join(engine.chunks()))
+        try:
+            self._runner = open_engine(b"".join(engine.chunks()))
+        except RuntimeError as error:
+            raise InternalError(
+                "network.openvino", f"{loaded.origin}: OpenVINO refuses the walked network: {_told(error)}"
+            ) from error
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """All outputs by name."""
-        return self._runner.run(inputs)
+        try:
+            return self._runner.run(inputs)
+        except RuntimeError as error:
+            shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in inputs.items())
+            raise BadInput(
+                "network.input_shape",
+                f"{self._loaded.origin}: the network can't run on inputs of these sizes ({shapes}): {_told(error)}",
+            ) from error
+
+
+def _check_names(loaded: LoadedNetwork) -> None:
+    network = loaded.network
+    for kind, tensors in (
+        ("input", [network.get_input(i) for i in range(network.num_inputs)]),
+        ("output", [network.get_output(i) for i in range(network.num_outputs)]),
+    ):
+        names = [tensor.name for tensor in tensors]
+        if "" in names:
+            raise BadInput("network.unnamed", f"{loaded.origin}: {kind} {names.index('')} has no name; give it one")
+
+
+def _told(error: Exception) -> str:
+    """The layer and the sizes from OpenVINO's message of many lines; the names of layers are ours."""
+    text = str(error)
+    node = _NODE.search(text)
+    layer = next((name for name in node.groups() if name), "").rsplit("/", 1)[0] if node else ""
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if _SIZES.search(line)] or lines[-1:]
+    return (f"layer '{layer}': " if layer else "") + telling[-1][:300]

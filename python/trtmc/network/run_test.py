@@ -196,6 +196,13 @@ def test_what_is_no_model_is_refused(run: Run, tmp_path: Path, make: Any, status
         (["--shape", "q=1"], 2, "network.input_name"),
         (["--range", "x=3"], 2, "network.input_range"),
         (["--range", "x=3,1"], 2, "network.input_range"),
+        (["--shape", "x=2,3", "--range", "x=0,inf"], 2, "network.input_range"),
+        (["--shape", "x=2,3", "--range", "x=nan,1"], 2, "network.input_range"),
+        (["--shape", "x=2,3", "--range", "x=1e300,1e308"], 2, "network.input_range"),
+        (["--shape", "x=99999999999999999999,3"], 2, "network.input_shape"),
+        (["--shape", "x=²,3"], 2, "network.input_shape"),
+        (["--shape", "x=-1,3"], 2, "network.input_shape"),
+        (["--shape", "x=4000000000,3"], 2, "network.input_shape"),
         (["--input", "x=missing.npy"], 3, "network.no_file"),
         (["--input", "missing.npz"], 3, "network.no_file"),
         (["--shape", "x=2,3", "-o", "/nowhere/at/all.npz"], 2, "output.folder"),
@@ -221,3 +228,52 @@ def test_a_layer_that_the_cpu_lacks_is_named(run: Run, tmp_path: Path) -> None:
     error = json.loads(out)["error"]
     assert (status, error["code"]) == (4, "network.unsupported_layer"), err
     assert "'over many' (DIST_COLLECTIVE)" in error["message"]
+
+
+FIXED_BATCH = """
+import numpy as np
+
+def define(network, trt):
+    x = network.add_input("x", trt.float32, (-1, 3))
+    ones = np.ones((2, 3), np.float32)
+    constant = network.add_constant((2, 3), ones)
+    layer = network.add_elementwise(x, constant.get_output(0), trt.ElementWiseOperation.SUM)
+    layer.name = "the sum"
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    return ones
+"""
+
+
+def test_sizes_that_meet_at_run_time_only_are_the_users_to_mend(run: Run, tmp_path: Path) -> None:
+    """As in a model that was traced with a fixed batch."""
+    path = tmp_path / "net.py"
+    path.write_text(FIXED_BATCH)
+    assert run(path, "--shape", "x=2,3")[0] == 0
+    code, out, err = run(path, "--shape", "x=5,3", "--json")
+    error = json.loads(out)["error"]
+    assert (code, error["code"]) == (3, "network.input_shape")
+    assert "x [5, 3]" in error["message"]
+    assert "layer 'the sum'" in error["message"]
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("kind", ["input", "output"])
+def test_a_tensor_without_a_name_is_refused(run: Run, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "net.py"
+    names = ("", "y") if kind == "input" else ("x", "")
+    path.write_text(CALLS.replace('"x"', f'"{names[0]}"').replace('"y"', f'"{names[1]}"'))
+    code, out, _ = run(path, "--shape", "x=2,3", "--json")
+    error = json.loads(out)["error"]
+    assert (code, error["code"]) == (3, "network.unnamed"), error
+    assert f"{kind} 0 has no name" in error["message"]
+
+
+def test_an_output_that_is_an_input_is_refused(run: Run, tmp_path: Path) -> None:
+    model = _matmul(tmp_path / "m.onnx")
+    np.savez(tmp_path / "x.npz", x=X)
+    before = model.read_bytes()
+    for target in (model, tmp_path / "x.npz"):
+        code, out, _ = run(model, "--input", tmp_path / "x.npz", "-o", target, "--json")
+        assert (code, json.loads(out)["error"]["code"]) == (2, "output.is_input")
+    assert model.read_bytes() == before
