@@ -1,6 +1,6 @@
 # The short way to everything. Each target installs what it needs first (tools/setup.sh; nothing to do takes no time).
 
-.PHONY: help setup demo test bench lock airgap-kit cache-report format lint
+.PHONY: help setup demo test bench bench-build lock airgap-kit cache-report format lint
 
 # The question as typed: a `$` in it is no variable of make.
 override PROMPT := $(value PROMPT)
@@ -20,6 +20,9 @@ test: setup ## every test
 
 bench: setup ## speed against other runtimes, on this machine
 	@bazel run //bench:run
+
+bench-build: setup ## time and memory to build an engine, beside torch, ONNX and TensorRT's parser
+	@bazel run //bench:engines
 
 lock: setup ## refresh every lock of third_party/deps.toml and show the difference
 	@python3 tools/lock.py

@@ -35,6 +35,7 @@ class Timed:
     seconds: float
     peak_mb: float
     stdout: str
+    cpu_seconds: float = 0.0
 
 
 def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Timed:
@@ -49,7 +50,8 @@ def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) 
         err.seek(0)
         if process.returncode != 0:
             raise RuntimeError(f"`{shlex.join(command)}` failed: {err.read().decode()[-400:]}")
-        return Timed(seconds, usage.ru_maxrss / 1024, out.read().decode())
+        cpu = usage.ru_utime + usage.ru_stime
+        return Timed(seconds, usage.ru_maxrss / 1024, out.read().decode(), cpu)
 
 
 def our_build(builder: Sequence[str], runtime: Path | None, checkpoint: Path, scratch: Path) -> dict[str, Any]:

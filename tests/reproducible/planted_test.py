@@ -39,11 +39,11 @@ def results(count: int, heap: bool) -> dict[str, int]:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found.pop("heap") == ("growing" if heap else "system")
+    assert found.pop("heap") == ("stable" if heap else "system")
     return dict(found["plans"])
 
 
 def test_the_smallest_network_differs_in_the_system_heap_and_never_in_ours() -> None:
     # About one build in five differs, so that all of 100 agree once in some billion runs.
-    assert len(results(100, heap=False)) > 1, "TensorRT no longer depends on the heap: the growing heap may go"
+    assert len(results(100, heap=False)) > 1, "TensorRT no longer depends on the heap: the stable heap may go"
     assert list(results(100, heap=True).values()) == [100]

@@ -1,6 +1,6 @@
 // malloc, operator new and their relatives for a process that builds engines: put in place with LD_PRELOAD.
 //
-// What the one library named by `trtmc_heap_serve` asks for comes from a GrowingHeap, so that its addresses do not
+// What the one library named by `trtmc_heap_serve` asks for comes from a StableHeap, so that its addresses do not
 // depend on anything else in the process; everybody else keeps glibc's heap. Who asks is told by the return address.
 #include <dlfcn.h>
 #include <link.h>
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <new>
 
-#include "python/trtmc/heap/growing_heap.h"
+#include "python/trtmc/heap/stable_heap.h"
 
 #define TRTMC_EXPORT [[gnu::visibility("default"), gnu::noinline]]
 #define CALLER reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))
@@ -27,16 +27,16 @@ void __libc_free(void*);
 
 namespace {
 
-using trtmc::heap::GrowingHeap;
+using trtmc::heap::StableHeap;
 
-constinit GrowingHeap heap{0x100000000000};
+constinit StableHeap heap{0x100000000000};
 constinit std::atomic<std::uintptr_t> code_begin{0}, code_end{0};  // of the library that is served
 
 bool served(std::uintptr_t caller) {
   return caller >= code_begin.load(std::memory_order_relaxed) && caller < code_end.load(std::memory_order_relaxed);
 }
 
-void* from_heap(std::size_t bytes, std::size_t alignment = GrowingHeap::kAlignment) {
+void* from_heap(std::size_t bytes, std::size_t alignment = StableHeap::kAlignment) {
   void* const block = heap.allocate(bytes, alignment);
   if (block == nullptr) errno = ENOMEM;
   return block;
@@ -78,10 +78,13 @@ int find_library(dl_phdr_info* info, std::size_t, void* name) {
 
 extern "C" {
 
-// From now on the loaded library whose file name starts with `name` is served by the growing heap; 0 if there is none.
+// From now on the loaded library whose file name starts with `name` is served by the stable heap; 0 if there is none.
 TRTMC_EXPORT int trtmc_heap_serve(const char* name) {
   return dl_iterate_phdr(find_library, const_cast<char*>(name));
 }
+
+// What the served library asks for from now on is laid out as in a process that has built nothing yet.
+TRTMC_EXPORT void trtmc_heap_start_afresh() { heap.start_afresh(); }
 
 // Whether some library is.
 TRTMC_EXPORT int trtmc_heap_serves() { return code_end.load() != 0 ? 1 : 0; }
@@ -98,7 +101,9 @@ TRTMC_EXPORT void free(void* block) {
 TRTMC_EXPORT void* calloc(std::size_t count, std::size_t each) {
   if (!served(CALLER)) return __libc_calloc(count, each);
   std::size_t bytes = 0;
-  return from_heap(__builtin_mul_overflow(count, each, &bytes) ? SIZE_MAX : bytes);  // fresh memory is zero
+  void* const block = from_heap(__builtin_mul_overflow(count, each, &bytes) ? SIZE_MAX : bytes);
+  if (block != nullptr && bytes < StableHeap::kLarge) std::memset(block, 0, bytes);  // pages are zero
+  return block;
 }
 
 TRTMC_EXPORT void* realloc(void* block, std::size_t bytes) {
@@ -108,9 +113,10 @@ TRTMC_EXPORT void* realloc(void* block, std::size_t bytes) {
     heap.release(block);
     return nullptr;
   }
+  const std::size_t before = heap.size_of(block);
+  if (bytes <= before && bytes >= before / 2) return block;
   void* const moved = from_heap(bytes);
   if (moved == nullptr) return nullptr;
-  const std::size_t before = GrowingHeap::size_of(block);
   std::memcpy(moved, block, before < bytes ? before : bytes);
   heap.release(block);
   return moved;
@@ -133,7 +139,7 @@ TRTMC_EXPORT int posix_memalign(void** out, std::size_t alignment, std::size_t b
 TRTMC_EXPORT std::size_t malloc_usable_size(void* block) {
   using Function = std::size_t (*)(void*);
   static const auto glibc = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "malloc_usable_size"));
-  return heap.owns(block) ? GrowingHeap::size_of(block) : glibc(block);
+  return heap.owns(block) ? heap.size_of(block) : glibc(block);
 }
 
 }  // extern "C"

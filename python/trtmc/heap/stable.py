@@ -1,4 +1,4 @@
-"""Puts the growing heap (malloc.cc) into a process that builds engines, and points it at TensorRT's library.
+"""Puts the stable heap (malloc.cc) into a process that builds engines, and points it at TensorRT's library.
 
 A heap can only be replaced when a process starts. So a program that owns its process says so (`own_process`), and
 `enter` starts that program again, as the same process, with the heap's library in LD_PRELOAD. Where the library has not
@@ -31,7 +31,7 @@ def own_process() -> None:
 
 
 def enter(compiler: str) -> None:
-    """Starts an owned process again with the growing heap if `compiler` needs it; call before any work is done."""
+    """Starts an owned process again with the stable heap if `compiler` needs it; call before any work is done."""
     if not _owned or compiler not in _SERVED or not LIBRARY.is_file():
         return
     preloaded = os.environ.get(_PRELOAD, "").split(":")
@@ -50,7 +50,7 @@ def enter(compiler: str) -> None:
 
 
 def serve(package: str) -> None:
-    """Gives the library of a TensorRT package, which must be loaded, the growing heap if this process has it."""
+    """Gives the library of a TensorRT package, which must be loaded, the stable heap if this process has it."""
     if _installed() and not ctypes.CDLL(None).trtmc_heap_serve(_SERVED[package].encode()):
         raise InternalError(
             "builder.heap",
@@ -58,9 +58,15 @@ def serve(package: str) -> None:
         )
 
 
+def start_afresh() -> None:
+    """Lays out what TensorRT asks for from now on as in a process that has built nothing yet."""
+    if _installed():
+        ctypes.CDLL(None).trtmc_heap_start_afresh()
+
+
 def kind() -> str:
-    """`growing` if TensorRT's objects lie in the growing heap, else `system`."""
-    return "growing" if _installed() and ctypes.CDLL(None).trtmc_heap_serves() else "system"
+    """`stable` if TensorRT's objects lie in the stable heap, else `system`."""
+    return "stable" if _installed() and ctypes.CDLL(None).trtmc_heap_serves() else "system"
 
 
 def _installed() -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from trtmc import heap
 from trtmc.core.contract import TensorSpec, WeightBinding
 from trtmc.core.dtype import DType
 from trtmc.core.errors import InternalError
@@ -37,6 +38,7 @@ class NetworkLowering:
     """An open network; ops add to it through the modules of this package."""
 
     def __init__(self) -> None:
+        heap.start_afresh()  # so that a network compiles to the same bytes after another one
         self.log = _Log()
         self.builder = trt.Builder(self.log)
         self.network = self.builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
