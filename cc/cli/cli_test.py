@@ -229,6 +229,24 @@ def test_a_gpu_bundle_where_the_backend_was_not_built(tool: Tool, tmp_path: Path
         assert word in error["message"]
 
 
+def test_machine_tells_what_is_here(tool: Tool, tmp_path: Path) -> None:
+    copy(built("cc/gpu/libfake_cuda.so"), tmp_path / "libcuda.so.1")
+    env = {"LD_LIBRARY_PATH": str(tmp_path), "TRTMC_FAKE_GPUS": "Big One/9.0,Small/8.9"}
+    done = subprocess.run([tool.program, "machine", "--json"], capture_output=True, env=env, timeout=60)
+    told = json.loads(done.stdout)
+    assert [(g["ordinal"], g["name"], g["compute_capability"]) for g in told["gpus"]] == [
+        (0, "Big One", "9.0"),
+        (1, "Small", "8.9"),
+    ]
+    assert told["backends"] == ["table"]
+    assert told["models"] == ["toy"]
+    assert "built without TensorRT" in told["missing"]
+    text = subprocess.run([tool.program, "machine"], capture_output=True, env=env, timeout=60).stdout.decode()
+    for word in ("Big One, compute capability 9.0", "backends   table", "no GPU backend"):
+        assert word in text
+    tool.fails(6, "load.no_library_folder", "machine", "--runtime-root", tmp_path)
+
+
 def test_missing_libraries(tool: Tool, tmp_path: Path) -> None:
     other = Tool(tmp_path)
     (tmp_path / "lib/trtmc/libtoy_dependency.so").unlink()

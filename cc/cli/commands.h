@@ -19,5 +19,6 @@ Command add_run(CLI::App& app);
 Command add_chat(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_verify(CLI::App& app);
+Command add_machine(CLI::App& app);
 
 }  // namespace trtmc::cli

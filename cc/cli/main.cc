@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   const std::vector<Command> commands = {add_run(app), add_chat(app), add_inspect(app),
-                                         add_verify(app)};
+                                         add_verify(app), add_machine(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

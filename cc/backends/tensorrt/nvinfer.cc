@@ -117,28 +117,29 @@ class NvContext final : public Context {
 
 // TensorRT-RTX compiles kernels at run time and can keep them. Its interface for that is in the
 // headers of its SDK alone; without them the library's own defaults hold and nothing is kept.
+// One thread at a time.
 #ifdef TRT_MAJOR_RTX
 class Jit {
  public:
-  Jit(nv::ICudaEngine& engine, std::span<const std::byte> kept) : engine_(engine) {
-    const std::unique_ptr<nv::IRuntimeConfig> config(engine.createRuntimeConfig());
-    if (!config) return;
-    cache_.reset(config->createRuntimeCache());
-    if (cache_ && !kept.empty()) (void)cache_->deserialize(kept.data(), kept.size());
+  Jit(nv::ICudaEngine& engine, std::span<const std::byte> kept)
+      : engine_(engine), config_(engine.createRuntimeConfig()) {
+    if (!config_) return;
+    config_->setExecutionContextAllocationStrategy(
+        nv::ExecutionContextAllocationStrategy::kUSER_MANAGED);
+    // Graphs are this backend's own: it records its copies with them.
+    (void)config_->setCudaGraphStrategy(nv::CudaGraphStrategy::kDISABLED);
+    cache_.reset(config_->createRuntimeCache());
+    if (!cache_) return;
+    if (!kept.empty()) (void)cache_->deserialize(kept.data(), kept.size());
+    (void)config_->setRuntimeCache(*cache_);
   }
 
   std::unique_ptr<nv::IExecutionContext> create_context(const JitOptions& options) {
-    const std::unique_ptr<nv::IRuntimeConfig> config(engine_.createRuntimeConfig());
-    if (!config) return nullptr;
-    config->setExecutionContextAllocationStrategy(
-        nv::ExecutionContextAllocationStrategy::kUSER_MANAGED);
-    if (cache_) (void)config->setRuntimeCache(*cache_);
+    if (!config_) return nullptr;
     using Strategy = nv::DynamicShapesKernelSpecializationStrategy;
-    (void)config->setDynamicShapesKernelSpecializationStrategy(options.eager ? Strategy::kEAGER
-                                                                             : Strategy::kLAZY);
-    // Graphs are this backend's own: it records its copies with them.
-    (void)config->setCudaGraphStrategy(nv::CudaGraphStrategy::kDISABLED);
-    return std::unique_ptr<nv::IExecutionContext>(engine_.createExecutionContext(config.get()));
+    (void)config_->setDynamicShapesKernelSpecializationStrategy(
+        options.eager ? Strategy::kEAGER : Strategy::kLAZY);
+    return std::unique_ptr<nv::IExecutionContext>(engine_.createExecutionContext(config_.get()));
   }
 
   std::vector<std::byte> kept() const {
@@ -150,6 +151,7 @@ class Jit {
 
  private:
   nv::ICudaEngine& engine_;
+  std::unique_ptr<nv::IRuntimeConfig> config_;  // before the cache, which it made
   std::unique_ptr<nv::IRuntimeCache> cache_;
 };
 #else
@@ -214,6 +216,7 @@ class NvPlan final : public Plan {
   }
 
   Result<std::unique_ptr<Context>> create_context(const JitOptions& options) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
     log_.clear();
     std::unique_ptr<nv::IExecutionContext> context = jit_.create_context(options);
     if (!context) return failed(log_, "createExecutionContext");
@@ -224,6 +227,7 @@ class NvPlan final : public Plan {
 
  private:
   std::unique_ptr<nv::ICudaEngine> engine_;
+  std::mutex mutex_;
   Jit jit_;
   Log& log_;
   std::vector<PlanTensor> tensors_;
