@@ -23,7 +23,7 @@ struct CloseLibrary {
 class Driver {
  public:
   explicit Driver(const std::string& library)
-      : handle_(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      : handle_(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
     if (!handle_) return;
     complete_ = load("cuInit", init) & load("cuDriverGetVersion", version) &
                 load("cuDeviceGetCount", count) & load("cuDeviceGet", device) &

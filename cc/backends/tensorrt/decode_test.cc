@@ -252,5 +252,22 @@ TEST(DecodeTest, AFailedRunLeavesTheSessionUsable) {
   }
 }
 
+TEST(DecodeTest, WithoutPinnedMemoryARunFailsAndLaterOnesDoNot) {
+  Rig rig(TableModel::hashing(kVocab), {1, 256, 128});
+  Loop loop(rig);
+  const std::vector<std::int32_t> prompt = {3, 1, 4};
+  greedy(*loop.decoder, prompt, 4);
+  loop.decoder->reset();
+  std::vector<std::int32_t> longer(100, 7);
+  rig.device->refuse_pinned = true;
+  for (int i = 0; i < 2; ++i) {
+    const Status status = loop.decoder->append(longer, {}).status();
+    EXPECT_EQ(status.code(), "backend.out_of_memory");
+    EXPECT_NE(status.message().find("staging the tensors of a run needs"), std::string_view::npos);
+  }
+  rig.device->refuse_pinned = false;
+  EXPECT_EQ(greedy(*loop.decoder, longer, 20), by_the_table({1, 256, 128}, 1, longer, 20));
+}
+
 }  // namespace
 }  // namespace trtmc::tensorrt

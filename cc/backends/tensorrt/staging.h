@@ -32,11 +32,12 @@ class Staging {
   Status reserve(const DevicePtr& device, StreamHandle stream, bool& moved) {
     moved = false;
     if (bytes_ <= device_.bytes()) return Status::ok();
-    device_ = {};
+    device_ = {};  // first, so that both need not fit at once
     host_ = {};
-    TRTMC_ASSIGN_OR_RETURN(device_, DeviceBuffer::create(device, bytes_, stream));
-    TRTMC_ASSIGN_OR_RETURN(host_, PinnedBuffer::create(device, bytes_, stream));
     moved = true;
+    TRTMC_ASSIGN_OR_RETURN(DeviceBuffer there, DeviceBuffer::create(device, bytes_, stream));
+    TRTMC_ASSIGN_OR_RETURN(host_, PinnedBuffer::create(device, bytes_, stream));
+    device_ = std::move(there);
     return device->fill_zero(device_.data(), bytes_, stream);
   }
 

@@ -80,6 +80,9 @@ Status FakeDevice::synchronize(StreamHandle stream) {
 }
 
 Result<void*> FakeDevice::take(std::size_t bytes, bool pinned) {
+  if (pinned && refuse_pinned) {
+    return resource_error("backend.out_of_memory", "no pinned memory");
+  }
   if (!pinned && bytes > total_ - used_) {
     return resource_error("backend.out_of_memory", "the fake device is full");
   }

@@ -64,6 +64,7 @@ class FakeDevice final : public Device {
   std::size_t streams() const { return streams_.size(); }
   std::size_t graphs() const { return graphs_.size(); }
   bool refuse_capture = false;
+  bool refuse_pinned = false;
 
  private:
   struct Block {
