@@ -1,6 +1,6 @@
 # The short way to everything. Each target installs what it needs first (tools/setup.sh; nothing to do takes no time).
 
-.PHONY: help setup demo test bench bench-build lock airgap-kit cache-report format lint
+.PHONY: help setup demo test bench bench-build bench-graph lock airgap-kit cache-report format lint
 
 # The question as typed: a `$` in it is no variable of make.
 override PROMPT := $(value PROMPT)
@@ -36,6 +36,9 @@ airgap-kit: setup ## everything a rebuild without network needs, in one folder: 
 
 cache-report: setup ## build, and say how much came from a cache: make cache-report BUILD="--config=remote-cache //families/llama:image"
 	@python3 tools/cache_report.py $(BUILD)
+
+bench-graph: setup ## speed of the build graph: null build, one change, warm and cold caches: make bench-graph BENCH=--cold
+	@bazel run --ui_event_filters=-info //bench:graph -- $(BENCH)
 
 format: setup ## format Python and Starlark in place
 	@bazel run //tools/lint -- --fix

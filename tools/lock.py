@@ -133,6 +133,29 @@ def lock_debs(group: str, spec: dict[str, Any]) -> list[str]:
     return run("debs.py", "resolve", "--suite", spec["suite"], *spec["names"]).splitlines()
 
 
+def versions(entry: Any) -> dict[str, str]:
+    """Name -> version of what one lock entry pins; "" stands for the entry itself."""
+    if isinstance(entry, dict):
+        return {"": str(entry.get("version", ""))}
+    rows = [str(line).split() for line in entry or []]
+    return {row[1]: row[2] for row in rows if len(row) >= 3}
+
+
+def changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """One readable line for each thing that came, went, changed its version, or has other bytes under the same one."""
+    lines = []
+    for name in sorted({*old, *new}):
+        before, after = versions(old.get(name)), versions(new.get(name))
+        for part in sorted({*before, *after}):
+            title = f"{name}: {part}" if part else name
+            one, two = before.get(part), after.get(part)
+            if one != two:
+                lines.append(f"  {title} {one or '(new)'} → {two or '(gone)'}")
+        if before == after and old.get(name) != new.get(name):
+            lines.append(f"  {name}: the same version, other files or other bytes: look at this one")
+    return lines
+
+
 def save(path: Path, text: str) -> None:
     """Writes a lock and shows the difference."""
     old = path.read_text("utf-8") if path.is_file() else ""
@@ -169,9 +192,13 @@ def main(argv: list[str]) -> int:
                 new[name] = lock_sdist(name, spec, old.get(name, {}))
             else:
                 new[name] = lock_debs(name, spec)
+        print("\n".join(changes(old, new)) or f"  {kind}: no version moved")
         save(lock.path, lock.text({name: entry for name, entry in new.items() if entry}))
     if asked("bazel"):
-        save(BAZEL_LOCK, "\n".join(lock_debs("bazel", deps["bazel"])) + "\n")
+        lines = lock_debs("bazel", deps["bazel"])
+        before = BAZEL_LOCK.read_text("utf-8").splitlines() if BAZEL_LOCK.is_file() else []
+        print("\n".join(changes({"bazel": before}, {"bazel": lines})) or "  bazel: no version moved")
+        save(BAZEL_LOCK, "\n".join(lines) + "\n")
     return 0
 
 

@@ -52,7 +52,7 @@ def _impl(ctx):
         outputs = [engine, contract, report],
         mnemonic = "TrtmcEngine",
         progress_message = "Compiling engine %{{label}} ({}, {}) for {}".format(ctx.attr.component, ctx.attr.precision, compiler.target.name),
-        execution_requirements = {"requires-gpu": compiler.target.name} if compiler.needs_gpu else {},
+        execution_requirements = {"no-remote-exec": "1", "requires-gpu": compiler.target.name} if compiler.needs_gpu else {},
         resource_set = _two_cores if compiler.compiler == "openvino" else _one_core,
     )
     return [

@@ -29,6 +29,7 @@ class Spawn:
     mnemonic: str
     label: str
     cached: bool
+    runner: str = ""
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,12 @@ def _spawns(log: Path) -> Iterator[Spawn]:
         value, position = decoder.raw_decode(text, position)
         while position < len(text) and text[position].isspace():
             position += 1
-        yield Spawn(value.get("mnemonic", ""), value.get("targetLabel", ""), bool(value.get("cacheHit")))
+        yield Spawn(
+            value.get("mnemonic", ""),
+            value.get("targetLabel", ""),
+            bool(value.get("cacheHit")),
+            value.get("runner", ""),
+        )
 
 
 def copy_tree(target: Path) -> None:

@@ -44,8 +44,9 @@ class Cache:
     stop: threading.Event = field(default_factory=threading.Event)
 
     def place(self, path: str) -> Path:
-        """The file behind a path of the protocol."""
-        return self.folder / path.strip("/").replace("/", "-")
+        """The file behind a path of the protocol, laid out as Bazel's disk cache, so that one can serve as the other."""
+        kind, _, key = path.strip("/").partition("/")
+        return self.folder / kind / key[:2] / key
 
 
 def _handler(cache: Cache) -> type[BaseHTTPRequestHandler]:
@@ -90,6 +91,7 @@ def _handler(cache: Cache) -> type[BaseHTTPRequestHandler]:
             if cache.mood is not Mood.HONEST:
                 return self._answer(500)
             place = cache.place(self.path)
+            place.parent.mkdir(parents=True, exist_ok=True)
             temporary = place.with_name(f"{place.name}.{threading.get_ident()}.{time.monotonic_ns()}")
             temporary.write_bytes(body)
             temporary.replace(place)

@@ -7,7 +7,7 @@ load(":cuda.bzl", "cuda_toolkit")
 load(":pinned.bzl", "deb_group", "hub", "packed_debs", "sdist", "wheel")
 
 # Wheels that are more than a Python library: text to append to their BUILD files.
-_MORE = {name: "//third_party/build_files:{}.BUILD".format(name) for name in ["onnx", "openvino", "pybind11", "ruff", "tensorrt-rtx-cu13-libs"]}
+_MORE = {name: "//third_party/build_files:{}.BUILD".format(name) for name in ["buildstream", "onnx", "openvino", "pybind11", "ruff", "tensorrt-rtx-cu13-libs"]}
 
 # Parts of a wheel that this build has no use for.
 _EXCLUDE = {
