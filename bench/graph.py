@@ -1,4 +1,4 @@
-"""`make bench-graph`: how long the build graph takes: nothing changed, one line changed, all in a cache, nothing in one.
+"""`make bench-graph`: how long the build graph takes: no change, one line changed, all in a cache, nothing in one.
 
 It works on a copy of the tree with an output base and a cache of its own (linked from this user's, unless --cold).
 Phases are Bazel's own, read from its profile. It judges nothing: the goals stand beside the figures.

@@ -53,10 +53,9 @@ def _parts(ctx):
         compiler = ctx.toolchains[_COMPILER_TYPE].engine_compiler.compiler
         missing = missing_backend(compiler, [name for part in parts for name in part.backends])
         if missing:
+            # buildifier: disable=print
+            print("{}: {}".format(ctx.label, missing))
             labels["io.trtmc.missing"] = missing
-        for part in parts:
-            if part.mount:
-                labels["io.trtmc.host_libraries"] = "{} (mount the host's at {})".format(" ".join([name + "*" for name in part.withheld]), part.mount)
     if len(bundles) > 1:
         fail("{}: has {} bundles; an image takes one".format(ctx.label, len(bundles)))
     return base, layers, bundles[0] if bundles else None, labels | ctx.attr.labels

@@ -92,7 +92,6 @@ It holds dpkg's status file for scanners, one bundle of CA certificates, the use
     provides = [ImageLayerInfo],
     attrs = _COMMON | allowlist_attr | {
         "debs": attr.label_list(mandatory = True, allow_files = [".deb"], doc = "The packages' files."),
-        "depends_on": attr.string(default = "nothing", values = ["nothing"], doc = "See target_transitions.bzl."),
         "lock": attr.string_list(mandatory = True, doc = "Lock lines 'sha256 name version arch suite'."),
     },
 )
@@ -141,28 +140,13 @@ bundle_layer = rule(
     },
 )
 
-def withheld(basename, patterns):
-    """Whether a library's name begins with one of the patterns.
-
-    Args:
-      basename: the file's name.
-      patterns: list of prefixes.
-    Returns:
-      bool.
-    """
-    return bool([pattern for pattern in patterns if basename.startswith(pattern)])
-
 def _runtime_layer_impl(ctx):
     info = ctx.attr.runtime_root[RuntimeRootInfo]
     if ctx.attr.part == "backend":
-        files = [file for file in info.backends.to_list() if not withheld(file.basename, ctx.attr.withheld)]
-        rows = [(file, "opt/trtmc/lib/trtmc/" + file.basename, "0644") for file in files]
+        rows = [(file, "opt/trtmc/lib/trtmc/" + file.basename, "0644") for file in info.backends.to_list()]
     else:
         rows = [(info.program, "opt/trtmc/bin/" + info.program.basename, "0755")]
         rows += [(file, "opt/trtmc/lib/trtmc/" + file.basename, "0644") for file in info.models.values()]
-    manifest = _manifest(ctx, rows)
-    if ctx.attr.withheld and ctx.attr.part == "backend":
-        manifest["directories"] = {ctx.attr.mount[1:]: "0755"}
     listing = ctx.actions.declare_file(ctx.label.name + ".sources.txt")
     hashes = ctx.actions.declare_file(ctx.label.name + ".sources.json")
     found = ctx.attr.runtime_root[SourcesInfo].files
@@ -175,17 +159,13 @@ def _runtime_layer_impl(ctx):
         mnemonic = "TrtmcSources",
         progress_message = "Hashing the sources of %{label}",
     )
-    layer = make_layer(ctx, ctx.attr.part, manifest, [file for file, _, _ in rows], "gzip", sources = [hashes])
+    layer = make_layer(ctx, ctx.attr.part, _manifest(ctx, rows), [file for file, _, _ in rows], "gzip", sources = [hashes])
     backends = [file.basename for file in info.backends.to_list()]
-    return _returned(layer) + [RuntimePartInfo(backends = backends, mount = ctx.attr.mount if ctx.attr.withheld else "", withheld = ctx.attr.withheld)]
+    return _returned(layer) + [RuntimePartInfo(backends = backends)]
 
 RuntimePartInfo = provider(
     doc = "What a layer of a runtime root has, so that an image can say what it lacks.",
-    fields = {
-        "backends": "list of strings: names of the runtime root's backend libraries.",
-        "mount": "string: the folder for libraries that come from the host, or ''.",
-        "withheld": "list of strings: beginnings of names of libraries that were left out.",
-    },
+    fields = {"backends": "list of strings: names of the runtime root's backend libraries."},
 )
 
 runtime_layer = rule(
@@ -194,10 +174,7 @@ runtime_layer = rule(
     doc = "One part of a runtime root as a layer under /opt/trtmc: `backend` with the libraries that it loads, or `runtime` (program and model DSOs).",
     provides = [ImageLayerInfo, RuntimePartInfo],
     attrs = _COMMON | allowlist_attr | {
-        "depends_on": attr.string(mandatory = True, values = ["compiler", "nothing"], doc = "What of the target the part depends on; see target_transitions.bzl."),
-        "mount": attr.string(default = "/opt/trtmc/lib/host", doc = "The folder for libraries that come from the host."),
         "part": attr.string(mandatory = True, values = ["backend", "runtime"], doc = "Which part."),
         "runtime_root": attr.label(mandatory = True, providers = [RuntimeRootInfo], aspects = [source_files], doc = "The runtime."),
-        "withheld": attr.string_list(doc = "Beginnings of names of libraries that must not be passed on; they come from the host."),
     },
 )

@@ -19,6 +19,7 @@ CASES = {
     "decoding": ("dec", 8),
     "plugins": ("dso", 1),
     "container_images": ("oci", 4),
+    "build_graph": ("bld", 5),
 }
 
 

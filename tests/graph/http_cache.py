@@ -44,7 +44,7 @@ class Cache:
     stop: threading.Event = field(default_factory=threading.Event)
 
     def place(self, path: str) -> Path:
-        """The file behind a path of the protocol, laid out as Bazel's disk cache, so that one can serve as the other."""
+        """The file behind a path of the protocol, laid out as Bazel's disk cache: one can serve as the other."""
         kind, _, key = path.strip("/").partition("/")
         return self.folder / kind / key[:2] / key
 

