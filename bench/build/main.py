@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -73,21 +73,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         for number in range(arguments.rounds):
             rounds.append(one_round(ways, task))
             print(f"bench: round {number + 1}, load {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
+            save(arguments.out, checkpoint, rounds, seven)
         if not arguments.only:
             for weights in ("external", "embedded"):
                 seven[weights] = seven_targets(direct(arguments.trtmc_build, weights), task, os.cpu_count() or 1)
-    weights_mb = (checkpoint / "model.safetensors").stat().st_size / 1e6
-    table = markdown(rounds, weights_mb, seven)
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    print(save(arguments.out, checkpoint, rounds, seven))
+    return 0
+
+
+def save(folder: Path, checkpoint: Path, rounds: Sequence[Round], seven: Mapping[str, float]) -> str:
+    """Writes what is known so far, after each round, and gives the tables."""
+    table = markdown(rounds, (checkpoint / "model.safetensors").stat().st_size / 1e6, seven)
     raw = {
         "rounds": [{name: [asdict(step) for step in steps] for name, steps in found.items()} for found in rounds],
-        "seven_targets_s": seven,
+        "seven_targets_s": dict(seven),
         "load": os.getloadavg(),
     }
-    (arguments.out / "build.json").write_text(json.dumps(raw) + "\n", "utf-8")
-    (arguments.out / "build.md").write_text(table, "utf-8")
-    print(table)
-    return 0
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "build.json").write_text(json.dumps(raw) + "\n", "utf-8")
+    (folder / "build.md").write_text(table, "utf-8")
+    return table
 
 
 if __name__ == "__main__":

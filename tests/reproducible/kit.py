@@ -90,6 +90,7 @@ class Wanted:
     model: Tiny
     precision: str
     max_batch: int
+    weights: str = "embedded"
     target: str = "sm_89"
 
 
@@ -105,7 +106,7 @@ def build(wanted: Wanted, place: Path, circumstance: Circumstance = CIRCUMSTANCE
     command = [sys.executable, "-m", "trtmc.cli", "engine", "--quiet"]
     command += ["--family", "llama" if wanted.model.config["model_type"] == "llama" else "qwen"]
     command += ["--checkpoint", str(model), "--target-info", str(target), "--precision", wanted.precision]
-    command += ["--max-sequence", "128", "--max-batch", str(wanted.max_batch)]
+    command += ["--max-sequence", "128", "--max-batch", str(wanted.max_batch), "--weights", wanted.weights]
     command += ["--out-engine", str(engine), "--out-contract", str(folder / "llm.json"), "--out-report", str(report)]
     paths = os.pathsep.join(map(os.path.abspath, sys.path))
     done = subprocess.run(
