@@ -58,7 +58,8 @@ def build(
     compile_options = CompileOptions(
         _target(target, target_info), shared.key_values(options, "--option"), output.parent
     )
-    heap.enter(compile_options.target.compiler)
+    if said := heap.enter(compile_options.target.compiler):
+        console.progress(said)
     find_compiler(compile_options.target.compiler).chosen(compile_options)  # a wrong option is refused before any work
     opened = Checkpoint(checkpoint)
     owner = resolve_family(opened, family)

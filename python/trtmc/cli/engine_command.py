@@ -48,7 +48,8 @@ def engine(
         check_folder(path)
     target = TargetInfo.read(target_info)
     compile_options = CompileOptions(target, shared.key_values(options, "--option"), out_engine.parent)
-    heap.enter(target.compiler)
+    if said := heap.enter(target.compiler):
+        console.progress(said)
     find_compiler(target.compiler).chosen(compile_options)  # a wrong option is refused before any work
     build = build_network(
         checkpoint,

@@ -3,7 +3,8 @@
 A heap can only be replaced when a process starts. So a program that owns its process says so (`own_process`), and
 `enter` starts that program again, as the same process, with the heap's library in LD_PRELOAD. Where the library has not
 been built (Python straight from a checkout) or the process is someone else's (a test, a notebook), the system's heap
-stays: engines work, but their bytes may differ from run to run. `kind` says which it is; build reports carry it.
+stays: engines work, but their bytes may differ from run to run. `enter` gives the sentence that says so, `kind` the
+word for build reports and contracts.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ _PRELOAD = "LD_PRELOAD"
 # The library behind each TensorRT package: how its file name starts.
 _SERVED = {"tensorrt_rtx": "libtensorrt_rtx.so", "tensorrt": "libnvinfer.so"}
 
+_UNSTABLE = "The same inputs may give engines that differ in a few bytes"
+
 _owned = False
 
 
@@ -30,23 +33,32 @@ def own_process() -> None:
     _owned = True
 
 
-def enter(compiler: str) -> None:
-    """Starts an owned process again with the stable heap if `compiler` needs it; call before any work is done."""
-    if not _owned or compiler not in _SERVED or not LIBRARY.is_file():
-        return
+def enter(compiler: str) -> str | None:
+    """Starts an owned process again with the stable heap if `compiler` needs it; call before any work is done.
+
+    Gives a sentence for the user if the process goes on with the system's heap although it needs ours.
+    """
+    if compiler not in _SERVED:
+        return None
     preloaded = os.environ.get(_PRELOAD, "").split(":")
     if _installed():
         _forget(preloaded)
-    elif str(LIBRARY) in preloaded:
+        return None
+    if not LIBRARY.is_file():
+        return (
+            f"heap: system. {_UNSTABLE}; `bazel build` and `bazel run //python/trtmc/cli:trtmc-build` have the library"
+        )
+    if not _owned:
+        return f"heap: system. {_UNSTABLE}; a process of its own is needed (`python -m trtmc.cli`)"
+    if str(LIBRARY) in preloaded:
         raise InternalError(
             "builder.heap",
             f"{LIBRARY} could not be loaded into this process; the lines of the dynamic linker above say why",
         )
-    else:
-        environment = {**os.environ, _PRELOAD: ":".join([str(LIBRARY), *filter(None, preloaded)])}
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
+    environment = {**os.environ, _PRELOAD: ":".join([str(LIBRARY), *filter(None, preloaded)])}
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
 
 
 def serve(package: str) -> None:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from trtmc.heap import stable
 
 ASKS = Path(__file__).with_name("libasks_for_memory.so")
@@ -76,7 +78,8 @@ import os, sys
 from trtmc.heap import stable
 {own}
 print("started", flush=True)
-stable.enter({compiler!r})
+said = stable.enter({compiler!r})
+print((said or "nothing").partition(".")[0])
 print(stable._installed(), os.environ.get("LD_PRELOAD", ""))
 """
 
@@ -87,17 +90,17 @@ def restarted(compiler: str, own: bool, **environment: str) -> list[str]:
 
 
 def test_an_owned_process_starts_again_once() -> None:
-    assert restarted("tensorrt_rtx", own=True) == ["started", "started", "True "]
+    assert restarted("tensorrt_rtx", own=True) == ["started", "started", "nothing", "True "]
 
 
 def test_only_where_it_is_needed_and_allowed() -> None:
-    assert restarted("tensorrt_rtx", own=False) == ["started", "False "]
-    assert restarted("openvino", own=True) == ["started", "False "]
+    assert restarted("tensorrt_rtx", own=False) == ["started", "heap: system", "False "]
+    assert restarted("openvino", own=True) == ["started", "nothing", "False "]
 
 
 def test_another_preloaded_library_stays() -> None:
     other = str(ASKS)
-    assert restarted("tensorrt_rtx", own=True, LD_PRELOAD=other) == ["started", "started", f"True {other}"]
+    assert restarted("tensorrt_rtx", own=True, LD_PRELOAD=other) == ["started", "started", "nothing", f"True {other}"]
 
 
 def test_a_library_that_does_not_load_is_an_error(tmp_path: Path) -> None:
@@ -115,6 +118,15 @@ except InternalError as error:
     print(error.code, "could not be loaded" in error.message)
 """
     assert python(code, preload=False).strip() == "builder.heap True"
+
+
+def test_the_user_hears_of_a_missing_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stable, "LIBRARY", tmp_path / "absent.so")
+    monkeypatch.setattr(stable, "_owned", True)
+    said = stable.enter("tensorrt_rtx")
+    assert said is not None and said.startswith("heap: system. The same inputs may give engines that differ")
+    assert "`bazel build`" in said
+    assert stable.enter("openvino") is None
 
 
 def test_system_heap_elsewhere() -> None:

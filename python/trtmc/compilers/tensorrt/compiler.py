@@ -52,8 +52,9 @@ class _TensorRt(Compiler):
             "network_layers": layers,
             "padded_attentions": len(padding),
             "engine_bytes": plan.path.stat().st_size,
+            "heap": heap.kind(),
         }
-        report.facts.update(facts, heap=heap.kind())
+        report.facts.update(facts)
         return PlanEngine(replace(contract, report={**contract.report, **facts}), report, plan)
 
 
