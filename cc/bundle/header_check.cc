@@ -1,7 +1,7 @@
 // The relations of header.h's check_relations, in the order of python/trtmc/bundle/header.py.
 
-#include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -60,17 +60,28 @@ Status check_profile(const Profile& profile, const std::string& where) {
   return Status::ok();
 }
 
+// A header may be hostile: whatever is looked up often is looked up in sets, so that no check takes
+// more than linear time (but for logarithms).
+
+template <class Range>
+std::set<std::string_view> names_of(const Range& range) {
+  std::set<std::string_view> names;
+  for (const auto& item : range) names.insert(item.name);
+  return names;
+}
+
 // Every named dimension of an input needs a range in every profile, and at least one profile.
 Status check_dimensions(const Contract& contract, const std::string& where) {
+  std::map<std::string_view, std::size_t> profiles_with;
+  for (const Profile& profile : contract.profiles) {
+    for (const auto& [name, range] : profile.dims) ++profiles_with[name];
+  }
   for (const TensorSpec& tensor : contract.inputs) {
     for (const Dim& dim : tensor.shape) {
       const auto* name = std::get_if<std::string>(&dim);
       if (name == nullptr) continue;
-      const bool covered =
-          !contract.profiles.empty() &&
-          std::all_of(contract.profiles.begin(), contract.profiles.end(),
-                      [name](const Profile& profile) { return profile.dims.contains(*name); });
-      if (!covered) {
+      const auto found = profiles_with.find(*name);
+      if (found == profiles_with.end() || found->second != contract.profiles.size()) {
         return fault(kInconsistent, "header: " + where + ": dimension '" + *name + "' of input " +
                                         quote(tensor.name) + " has no range in some profile");
       }
@@ -82,9 +93,10 @@ Status check_dimensions(const Contract& contract, const std::string& where) {
 Status check_contract(const Contract& contract, const std::string& where) {
   TRTMC_RETURN_IF_ERROR(check_unique(contract.inputs, kName, where + ".inputs", "name"));
   TRTMC_RETURN_IF_ERROR(check_unique(contract.outputs, kName, where + ".outputs", "name"));
+  const auto inputs = names_of(contract.inputs), outputs = names_of(contract.outputs);
   for (std::size_t i = 0; i < contract.state.size(); ++i) {
     const StatePair& pair = contract.state[i];
-    if (!contract.find_input(pair.input) || !contract.find_output(pair.output)) {
+    if (!inputs.contains(pair.input) || !outputs.contains(pair.output)) {
       return fault(kInconsistent, "header: " + where + ".state[" + std::to_string(i) +
                                       "] pairs " + quote(pair.input) + " with " +
                                       quote(pair.output) + ", not both exist");
@@ -124,8 +136,9 @@ Status check_component(const BundleComponent& component, const std::vector<std::
     TRTMC_RETURN_IF_ERROR(check_contract(engine.contract, at + ".contract"));
     const auto input = [](const WeightBinding& binding) { return binding.input; };
     TRTMC_RETURN_IF_ERROR(check_unique(engine.weights, input, at + ".weights", "input"));
+    const auto taken = names_of(engine.contract.inputs);
     for (const WeightBinding& binding : engine.weights) {
-      if (engine.contract.find_input(binding.input) != nullptr) {
+      if (taken.contains(binding.input)) {
         return fault(kInconsistent, "header: " + at + ": " + quote(binding.input) +
                                         " is a weight and an input of the contract");
       }
@@ -187,11 +200,9 @@ Status check_references(const BundleHeader& header) {
   if (header.weights) wanted.emplace_back("weights.section", header.weights->section);
   for (const auto& [role, name] : header.assets) wanted.emplace_back("assets." + role, name);
   if (header.kind == "optimized") wanted.emplace_back("kind 'optimized'", "optimized_runtime.json");
+  const auto present = names_of(header.sections);
   for (const auto& [where, name] : wanted) {
-    const bool found =
-        std::any_of(header.sections.begin(), header.sections.end(),
-                    [&wanted_name = name](const auto& s) { return s.name == wanted_name; });
-    if (!found) {
+    if (!present.contains(name)) {
       return fault(kMissingSection, "header: " + where + " refers to section " +
                                         quote(name.substr(0, 80)) + ", which does not exist");
     }

@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -42,12 +41,6 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   return {static_cast<std::byte*>(p), [mapped](std::byte* memory) { ::munmap(memory, mapped); }};
 }
 
-const StoredTensor* find(const StoredWeights& stored, const std::string& name) {
-  const auto it = std::find_if(stored.tensors.begin(), stored.tensors.end(),
-                               [&](const StoredTensor& tensor) { return tensor.name == name; });
-  return it == stored.tensors.end() ? nullptr : &*it;
-}
-
 }  // namespace
 
 Result<WeightSet> ExternalWeightManager::weights_of(const BundleEngine& engine) {
@@ -57,12 +50,15 @@ Result<WeightSet> ExternalWeightManager::weights_of(const BundleEngine& engine) 
   if (!stored) return bad_manifest(engine.weights.front(), "the bundle stores no weights");
   TRTMC_ASSIGN_OR_RETURN(const std::span<const std::byte> section,
                          bundle_->section(stored->section));
+  std::map<std::string_view, const StoredTensor*> tensors;
+  for (const StoredTensor& tensor : stored->tensors) tensors.emplace(tensor.name, &tensor);
   std::vector<Buffer> buffers;
   for (const WeightBinding& binding : engine.weights) {
-    const StoredTensor* tensor = find(*stored, binding.tensor);
-    if (tensor == nullptr) {
+    const auto found = tensors.find(binding.tensor);
+    if (found == tensors.end()) {
       return bad_manifest(binding, "tensor \"" + binding.tensor + "\" is not stored");
     }
+    const StoredTensor* tensor = found->second;
     const auto bytes = dense_bytes(tensor->dtype, tensor->shape);
     if (!bytes || tensor->offset > section.size() || *bytes > section.size() - tensor->offset) {
       return bad_manifest(binding, "tensor \"" + tensor->name + "\" is not inside section \"" +

@@ -66,6 +66,16 @@ def _good() -> Iterator[Case]:
     fat = sample.header()
     _two_targets(reverse=False)(fat)
     yield Case("good-two-targets", assemble(canonical(sample.with_sections(fat, SECTIONS)), SECTIONS), "ok")
+    # Checks that look names up in lists would take minutes for a header like this, but as long as 16 MiB allow.
+    large = sample.header()
+    engine = large["components"][0]["engines"][0]
+    for i in range(10_000):
+        spec = {"dtype": "int8", "shape": ["batch", 1]}
+        engine["contract"]["inputs"].append({"name": f"i{i}", **spec})
+        engine["contract"]["outputs"].append({"name": f"o{i}", **spec})
+        engine["contract"]["state"].append({"input": f"i{i}", "output": f"o{i}"})
+        engine["weights"].append(engine["weights"][0] | {"input": f"w{i}"})
+    yield Case("good-large", assemble(canonical(sample.with_sections(large, SECTIONS)), SECTIONS), "ok")
     floats = sample.header()
     numbers = [0.0, -0.0, 1e-4, 9.999e-5, 1e15, 1e16, 123456789012345680.0, 5e-324, 1.7976931348623157e308, 0.1, 2 / 3]
     floats["components"][0]["engines"][0]["options"] = {f"f{i}": number for i, number in enumerate(numbers)} | {

@@ -1,7 +1,8 @@
 """What no single record of a bundle header can check: how records agree with each other.
 
 The order of the checks is part of the format's error contract; cc/bundle/header_check.cc and weights_check.cc keep the
-same one. This module reads no JSON and knows no offsets of the file.
+same one. Time is linear in the header's size (but for logarithms), since a header may be hostile. This module reads no
+JSON and knows no offsets of the file.
 """
 
 from __future__ import annotations
@@ -84,8 +85,9 @@ def check_contract(contract: Contract, where: str) -> None:
     inputs, outputs = [t.name for t in contract.inputs], [t.name for t in contract.outputs]
     check_unique(inputs, f"{where}.inputs", "name")
     check_unique(outputs, f"{where}.outputs", "name")
+    known_inputs, known_outputs = set(inputs), set(outputs)
     for i, pair in enumerate(contract.state):
-        if pair.input not in inputs or pair.output not in outputs:
+        if pair.input not in known_inputs or pair.output not in known_outputs:
             raise Fault(
                 Rule.INCONSISTENT,
                 f"header: {where}.state[{i}] pairs '{pair.input}' with '{pair.output}', not both exist",
@@ -106,11 +108,12 @@ def check_contract(contract: Contract, where: str) -> None:
 
 def _check_dimensions(contract: Contract, where: str) -> None:
     """Every named dimension of an input needs a range in every profile, and there must be one profile for it."""
+    covered = set(contract.profiles[0].dims) if contract.profiles else set()
+    for profile in contract.profiles[1:]:
+        covered &= profile.dims.keys()
     for tensor in contract.inputs:
         for dimension in tensor.shape:
-            if isinstance(dimension, int):
-                continue
-            if not contract.profiles or any(dimension not in profile.dims for profile in contract.profiles):
+            if not isinstance(dimension, int) and dimension not in covered:
                 raise Fault(
                     Rule.INCONSISTENT,
                     f"header: {where}: dimension '{dimension}' of input '{tensor.name}' has no range in some profile",
