@@ -35,7 +35,7 @@ def _engine_impl(ctx):
     asserts.equals(env, "cpu_x86_64", info.target.name)
     action = _action(env, "TrtmcEngine")
     words = action.argv
-    for option, value in {"--component": "llm", "--max-sequence": "64", "--precision": "fp32"}.items():
+    for option, value in {"--component": "llm", "--max-sequence": "64", "--precision": "fp32", "--weights": "embedded"}.items():
         asserts.equals(env, value, words[words.index(option) + 1], option)
     asserts.equals(env, ["llm.engine", "llm.json", "llm.report.json"], _names(action.outputs))
     asserts.true(env, "target.json" in _names(action.inputs), "the target is an input, so it is part of the key")
