@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   app.add_option("--task", parts.task);
   app.add_option("--target", parts.target.name);
   app.add_option("--compiler", parts.target.compiler);
+  app.add_option("--compiler-version", parts.target.compiler_version);
   app.add_option("--arch", parts.target.arch);
   app.add_option("--compute-capability", parts.target.compute_capability);
   app.add_option("--vocab", vocab);
