@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cc/bundle/bundle.h"
+#include "cc/gpu/machine.h"
 #include "cc/runtime/choose_target.h"
 #include "cc/runtime/external_weights.h"
 #include "cc/runtime/library_folder.h"
@@ -97,6 +98,11 @@ Result<std::unique_ptr<IPipeline>> load(const std::string& path, const LoadOptio
   if (!plugin.is_ok()) return with_path(plugin.status());
   auto choice = choose_target(header.targets, options.target, opener(registry, options.device));
   if (!choice.is_ok()) return with_path(choice.status());
+  if (options.device != 0 && !is_gpu_target(choice->target)) {
+    return with_path(usage_error("load.bad_option", "GPU " + std::to_string(options.device) +
+                                 " was asked for, but the engine for target " +
+                                 choice->target.name + " runs on the CPU; leave --device out"));
+  }
   inputs.target = choice->target;
   inputs.backend = choice->backend;
 

@@ -194,6 +194,15 @@ TEST_F(LoadTest, OptionsOutOfRange) {
   LoadOptions bad = options();
   bad.threads = -1;
   EXPECT_EQ(load(bundle(), bad).status().code(), "load.bad_option");
+  bad = options();
+  bad.device = -1;
+  EXPECT_EQ(load(bundle(), bad).status().code(), "load.bad_option");
+  bad.device = 3;  // of what runs on the CPU
+  const Status status = load(bundle(), bad).status();
+  EXPECT_EQ(status.code(), "load.bad_option");
+  EXPECT_NE(status.message().find("GPU 3 was asked for, but the engine for target table runs on the CPU"),
+            std::string_view::npos)
+      << status.message();
 }
 
 }  // namespace
