@@ -74,6 +74,12 @@ def run(
         console.result(describe.layers_text(found), {"model": str(model), "layers": found})
         return
     console.progress(f"compiling {loaded.network.num_layers} layers for the CPU")
+    wide = describe.wide_integers(read(loaded))
+    if wide:
+        console.progress(
+            f"warning: {len(wide)} layers compute 64-bit integers in 32 bits, the first is '{wide[0]}': "
+            "larger results are cut or wrap"
+        )
     used, results = _run(loaded, given, shapes, ranges, seed)
     if output:
         with Outputs() as outputs, outputs.stage(output).open("wb") as file:

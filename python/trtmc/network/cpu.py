@@ -18,6 +18,8 @@ from trtmc.compilers.openvino.session import open_engine
 from trtmc.core.contract import TensorSpec
 from trtmc.core.errors import BadInput, InternalError
 from trtmc.core.target import TargetInfo
+from trtmc.network.describe import layers
+from trtmc.network.load import read
 from trtmc.network.loaded import LoadedNetwork
 
 _TARGET = TargetInfo("cpu_x86_64", "openvino", "in memory")
@@ -52,8 +54,17 @@ class CpuNetwork:
             shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in inputs.items())
             raise BadInput(
                 "network.input_shape",
-                f"{self._loaded.origin}: the network can't run on inputs of these sizes ({shapes}): {_told(error)}",
+                f"{self._loaded.origin}: the network can't run on inputs of these sizes ({shapes}): "
+                f"{_told(error)}{self._reads(error)}",
             ) from error
+
+    def _reads(self, error: Exception) -> str:
+        """What the layer that OpenVINO names takes, as the network declares it."""
+        name = _layer(error)
+        for entry in layers(read(self._loaded)) if name else ():
+            if entry["name"] == name:
+                return f" -- the layer takes {', '.join(filter(None, entry['inputs']))}"
+        return ""
 
 
 def _check_names(loaded: LoadedNetwork) -> None:
@@ -67,11 +78,14 @@ def _check_names(loaded: LoadedNetwork) -> None:
             raise BadInput("network.unnamed", f"{loaded.origin}: {kind} {names.index('')} has no name; give it one")
 
 
+def _layer(error: Exception) -> str:
+    node = _NODE.search(str(error))
+    return next((name for name in node.groups() if name), "").rsplit("/", 1)[0] if node else ""
+
+
 def _told(error: Exception) -> str:
     """The layer and the sizes from OpenVINO's message of many lines; the names of layers are ours."""
-    text = str(error)
-    node = _NODE.search(text)
-    layer = next((name for name in node.groups() if name), "").rsplit("/", 1)[0] if node else ""
+    text, layer = str(error), _layer(error)
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if _SIZES.search(line)] or lines[-1:]
     return (f"layer '{layer}': " if layer else "") + telling[-1][:300]

@@ -48,6 +48,26 @@ def _tensor(tensor: Tensor) -> str:
     return f"{tensor.name}: {tensor.dtype}[{', '.join('?' if d < 0 else str(d) for d in tensor.shape)}]"
 
 
+_COUNTS = ("SHAPE", "TOPK", "NON_ZERO", "NMS")  # what they give are sizes and places, which fit into 32 bits
+_GROWS = ("ELEMENTWISE", "REDUCE", "CUMULATIVE", "MATRIX_MULTIPLY", "CAST", "EINSUM")
+
+
+def wide_integers(graph: Graph) -> list[str]:
+    """Layers that compute 64-bit integers from the network's inputs, shapes aside: on the CPU they have 32 bits."""
+    from_inputs = {id(tensor) for tensor in graph.inputs}
+    found = []
+    for node in graph:  # in order of creation, which may miss a layer of a loop; this is a warning, no check
+        if node.kind in _COUNTS or not any(id(t) in from_inputs for t in node.inputs if t is not None):
+            continue
+        from_inputs.update(id(t) for t in node.outputs)
+        wide = node.outputs and node.outputs[0].dtype is DType.I64
+        if wide and node.kind in _GROWS and node.attributes.get("op") not in ("MAX", "MIN"):
+            source = node.required(0).dtype
+            if node.kind != "CAST" or source in COMPUTE_DTYPES:
+                found.append(node.name)
+    return found
+
+
 def figures(spec: TensorSpec, array: np.ndarray) -> dict[str, Any]:
     """Shape, range, mean and the first values of an output; NaN and infinity are counted, not averaged."""
     result: dict[str, Any] = {"name": spec.name, "dtype": spec.dtype.value, "shape": list(array.shape)}

@@ -7,6 +7,7 @@ What the parser refuses is reported in its words, with the node that it stopped 
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import tensorrt_rtx as trt
@@ -15,7 +16,7 @@ from trtmc.core.errors import BadInput, TrtmcError, Unsupported
 from trtmc.network.loaded import LoadedNetwork, empty_network, logger
 
 _SHOWN = 3
-_NO_FILE = "Failed to open file:"
+_EXTERNAL = "WeightsContext"  # the part of the parser that reads external data; only its log says what went wrong
 
 
 def load_onnx(path: Path) -> LoadedNetwork:
@@ -48,13 +49,9 @@ def _refusal(parser: trt.OnnxParser, origin: str) -> TrtmcError:
     errors = [parser.get_error(i) for i in range(parser.num_errors)]
     codes = {error.code() for error in errors}
     logged = logger().taken()
-    for line in logged:  # the parser's own error names the weight only
-        if _NO_FILE in line:
-            missing = line.split(_NO_FILE, 1)[1].strip()
-            return BadInput(
-                "network.external_data",
-                f"{origin}: its external data {missing} can't be opened; put it beside the model",
-            )
+    outside = next((line for line in logged if line.startswith(_EXTERNAL)), None)
+    if outside is not None:
+        return BadInput("network.external_data", f"{origin}: {_external(outside, errors)}")
     text = "; ".join(_sentence(error) for error in errors[:_SHOWN]) or "; ".join(logged[:_SHOWN])
     more = f" (and {len(errors) - _SHOWN} more)" if len(errors) > _SHOWN else ""
     if trt.ErrorCode.MODEL_DESERIALIZE_FAILED in codes:
@@ -62,6 +59,16 @@ def _refusal(parser: trt.OnnxParser, origin: str) -> TrtmcError:
             "network.not_onnx", f"{origin}: not an ONNX model that TensorRT's parser can read: {text}{more}"
         )
     return Unsupported("network.parser_refused", f"{origin}: TensorRT's ONNX parser refuses it: {text}{more}")
+
+
+def _external(logged: str, errors: list[trt.ParserError]) -> str:
+    named = [re.search(r"initializer: ([^:]+)$", " ".join(error.desc().split())) for error in errors]
+    weight = next((f" of weight '{found.group(1)}'" for found in named if found), "")
+    reason = logged.split(": ", 1)[-1]
+    return (
+        f"the external data{weight} can't be read: {reason}; it must lie beside the model, at a path relative to it, "
+        "and hold as many bytes as the model says"
+    )
 
 
 def _sentence(error: trt.ParserError) -> str:

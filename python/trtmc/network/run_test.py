@@ -69,7 +69,33 @@ def test_external_data_is_found_beside_the_model(run: Run, tmp_path: Path) -> No
     code, out, _ = run(model, "--shape", "x=2,3", "--json")
     error = json.loads(out)["error"]
     assert (code, error["code"]) == (3, "network.external_data")
-    assert "w.bin can't be opened" in error["message"]
+    assert "external data of weight 'w' can't be read: Failed to open file:" in error["message"]
+    assert "w.bin" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("location", "../secret.bin", "../secret.bin"),
+        ("location", "", "Failed to map"),
+        ("offset", "4096", "offset=4096"),
+        ("offset", "-4", "offset=-4"),
+        ("length", "9223372036854775807", "length=9223372036854775807"),
+    ],
+)
+def test_broken_references_to_external_data(run: Run, tmp_path: Path, key: str, value: str, text: str) -> None:
+    path = _matmul(tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    model = onnx.load(path, load_external_data=False)
+    entries = model.graph.initializer[0].external_data
+    kept = {entry.key: entry.value for entry in entries} | {key: value}
+    del entries[:]
+    for name, content in kept.items():
+        entries.add(key=name, value=content)
+    path.write_bytes(model.SerializeToString())
+    code, out, _ = run(path, "--shape", "x=2,3", "--json")
+    error = json.loads(out)["error"]
+    assert (code, error["code"]) == (3, "network.external_data")
+    assert text in error["message"]
 
 
 def test_layers_are_listed_with_what_is_refused(run: Run, tmp_path: Path) -> None:
@@ -230,6 +256,26 @@ def test_a_layer_that_the_cpu_lacks_is_named(run: Run, tmp_path: Path) -> None:
     assert "'over many' (DIST_COLLECTIVE)" in error["message"]
 
 
+INTEGERS = """
+def define(network, trt):
+    x = network.add_input("x", trt.int64, (3,))
+    layer = network.add_elementwise(x, x, trt.ElementWiseOperation.PROD)
+    layer.name = "the square"
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+"""
+
+
+def test_64_bit_arithmetic_is_warned_of(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(INTEGERS)
+    code, _, err = run(path)
+    assert code == 0
+    assert "warning: 1 layers compute 64-bit integers in 32 bits, the first is 'the square'" in err
+    path.write_text(CALLS)
+    assert "warning" not in run(path, "--shape", "x=2,3")[2]
+
+
 FIXED_BATCH = """
 import numpy as np
 
@@ -255,6 +301,8 @@ def test_sizes_that_meet_at_run_time_only_are_the_users_to_mend(run: Run, tmp_pa
     assert (code, error["code"]) == (3, "network.input_shape")
     assert "x [5, 3]" in error["message"]
     assert "layer 'the sum'" in error["message"]
+    assert "takes x: float32[?, 3]" in error["message"]
+    assert "float32[2, 3]" in error["message"]
     assert "Traceback" not in err
 
 

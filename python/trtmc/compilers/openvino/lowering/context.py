@@ -34,6 +34,7 @@ STORAGE_TYPES = {
 }
 NARROW_FLOATS = {DType.F8_E4M3: 448.0, DType.F4_E2M1: 6.0, DType.F8_E8M0: 2.0**127}
 """Floats that only conversions and quantization touch -> the largest finite value: conversions saturate there."""
+_INT32, _INT64 = 2**31, np.iinfo(np.int64)
 _COMPRESSED = 65536  # 16-bit constants of at least this many elements stay 16-bit in memory
 
 
@@ -60,11 +61,24 @@ class Lowering:
         """The value of a tensor; a constant is emitted when it is first read."""
         known = self._values.get(id(tensor))
         if known is None and tensor.constant is not None:
+            self._check_range(tensor, tensor.constant)
             known = self.literal(tensor.constant)
             self.put(tensor, known)
         if known is None:
             raise KeyError(f"tensor '{tensor.name}' has no value yet")
         return known
+
+    def _check_range(self, tensor: Tensor, data: ConstantData) -> None:
+        """The plugin computes 64-bit integers in 32 bits. The ends of int64 stand for "without bound" in slices: cut to
+        32 bits they still do."""
+        if data.dtype is not DType.I64 or data.size == 0 or tensor.producer is None:
+            return
+        values = data.as_numpy()
+        beyond = values[(np.abs(values) > _INT32) & (values != _INT64.max) & (values > _INT64.min + 1)]
+        if beyond.size:
+            raise self.refusal(
+                tensor.producer, f"the value {int(beyond.reshape(-1)[0])}; the CPU computes 64-bit integers in 32 bits"
+            )
 
     def args(self, node: Node) -> list[Value]:
         """The values of all inputs, which must all be there."""

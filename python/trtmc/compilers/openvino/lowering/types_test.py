@@ -11,6 +11,7 @@ from trtmc.compilers.openvino.graph.reader import DTYPES
 from trtmc.compilers.openvino.lowering.context import STORAGE_TYPES
 from trtmc.compilers.openvino.testing import TestNetwork, run
 from trtmc.core.dtype import DType
+from trtmc.core.errors import Unsupported
 from trtmc.testing.oracles.floats import bfloat16
 
 RNG = np.random.default_rng(15)
@@ -71,3 +72,25 @@ def test_half_outputs_round_to_the_nearest_even(dtype: DType) -> None:
         np.testing.assert_array_equal(y, x.astype(np.float16))
     else:
         np.testing.assert_array_equal((y.astype(np.uint32) << 16).view(np.float32), bfloat16(x))
+
+
+def _shifted(value: int) -> object:
+    def define(net: TestNetwork) -> None:
+        constant = net.const(np.array([value]))
+        net.output(
+            "y", net.trt.add_elementwise(net.input("x", DType.I64, (1,)), constant, trt.ElementWiseOperation.MIN)
+        )
+
+    return define
+
+
+@pytest.mark.parametrize("value", [2**40, -(2**40), 2**31 + 1])
+def test_a_constant_beyond_32_bits_is_refused(value: int) -> None:
+    with pytest.raises(
+        Unsupported, match=rf"\(CONSTANT\): the value {value}; the CPU computes 64-bit integers in 32 bits"
+    ):
+        run(_shifted(value), x=np.array([1]))
+
+
+def test_the_end_of_int64_stands_for_no_bound() -> None:
+    assert run(_shifted(2**63 - 1), x=np.array([7]))["y"].tolist() == [7]
