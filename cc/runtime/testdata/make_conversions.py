@@ -2,9 +2,9 @@
 
     python cc/runtime/testdata/make_conversions.py > cc/runtime/testdata/conversions.json
 
-float16 is NumPy's, bfloat16 PyTorch's. `digests`: SHA-256 of the results, little-endian, for every 16-bit source value in
-order, and for float32 sources of every upper half with six lower halves; every NaN counts as one. `float32_cases` shows
-the interesting ones: source, float16, bfloat16.
+float16 is NumPy's, bfloat16 PyTorch's. `digests`: SHA-256 of the results, little-endian, for every 16-bit source value
+in order, and for float32 sources of every upper half with six lower halves; every NaN counts as one. `float32_cases`
+shows the interesting ones: source, float16, bfloat16.
 """
 
 from __future__ import annotations

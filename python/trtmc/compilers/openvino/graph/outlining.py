@@ -19,9 +19,10 @@ class Outlined:
         self.parameters: list[Tensor] = []  # one per capture
         self._inner: dict[int, Tensor] = {}
 
-    def parameter(self, like: Tensor, name: str | None = None) -> Tensor:
-        """A fresh tensor of the same type and shape, that nothing inside makes."""
-        return Tensor(name or like.name, like.dtype, like.shape)
+    @staticmethod
+    def parameter(like: Tensor) -> Tensor:
+        """A fresh tensor of the same name, type and shape, that nothing inside makes."""
+        return Tensor(like.name, like.dtype, like.shape)
 
     def bind(self, outer: Tensor, inner: Tensor) -> None:
         """Lets the body read `inner` wherever its nodes read `outer`."""

@@ -33,40 +33,42 @@ def loop(low: Lowering, node: Node) -> None:
     values = [inner.value(tensor) for tensor in body.outputs]
     proceed = values.pop(0) if node.input(1) is not None else _true(inner)
     nexts, rows = values[:recurrences], values[recurrences:]
-    steps = [o_.collect is not Collect.LAST_VALUE and o_ for o_ in outputs]
-    axes = [step.axis for step in steps if step]
+    axes = [output.axis for output in outputs if output.collect is not Collect.LAST_VALUE]
     rows = [inner.ops.unsqueeze(row, inner.ops.i64(axis)) for row, axis in zip(rows, axes, strict=True)]
     count = inner.ops.add(counter, inner.ops.index(1))
     results = [_result(inner, value) for value in (proceed, *nexts, *rows, count)]
 
     inputs = [trips if trips is not None else o.index(_ENDLESS), start, *carried, o.index(0)]
-    first_output = len(inputs)
-    state_layers = parameters[1 : 1 + recurrences]
-    links_in = [PortLink(_ENDLESS, parameters[0].id, {"purpose": "current_iteration"})]
-    links_in += [PortLink(2 + i, layer.id) for i, layer in enumerate((*parameters[1:], counter.layer))]
-    links_out = [PortLink(_ENDLESS, results[0].id, {"purpose": "execution_condition"})]
-    types: list[ElementType] = []
-    for output in outputs:
-        port = first_output + len(types)
-        if output.collect is Collect.LAST_VALUE:
-            links_out.append(PortLink(port, results[1 + output.index].id))
-            types.append(nexts[output.index].type)
-        else:
-            result = results[1 + recurrences + output.index]
-            links_out.append(PortLink(port, result.id, _collecting(output)))
-            types.append(rows[output.index].type)
-    links_out.append(PortLink(first_output + len(types), results[-1].id))
-    back = [(r.id, p.id) for r, p in zip(results[1 : 1 + recurrences], state_layers, strict=True)]
-    back.append((results[-1].id, counter.layer.id))
+    types = [(nexts if output.collect is Collect.LAST_VALUE else rows)[output.index].type for output in outputs]
     layer = low.model.add("Loop", inputs, [*types, ElementType.I64], {}, "opset5")
+    states, rows_from = results[1 : 1 + recurrences], results[1 + recurrences : -1]
+    links_in = [PortLink(_ENDLESS, parameters[0].id, {"purpose": "current_iteration"})]
+    links_in += [PortLink(2 + i, inside.id) for i, inside in enumerate((*parameters[1:], counter.layer))]
+    links_out = [PortLink(_ENDLESS, results[0].id, {"purpose": "execution_condition"})]
+    links_out += _output_links(outputs, len(inputs), states, rows_from, results[-1])
+    back = [(r.id, p.id) for r, p in zip(states, parameters[1 : 1 + recurrences], strict=True)]
+    back.append((results[-1].id, counter.layer.id))
     layer.bodies.append(Body("body", "port_map", inner.model, links_in, links_out, back))
 
     finished = layer.value(len(types))
     for index, (output, tensor) in enumerate(zip(outputs, node.outputs, strict=True)):
         value = layer.value(index)
         if output.collect is not Collect.LAST_VALUE:
-            value = _exact_rows(low, node, value, output, finished)
+            value = _exact_rows(low, node, value, output, tensor.rank, finished)
         low.put(tensor, value)
+
+
+def _output_links(
+    outputs: tuple[LoopOutput, ...], first: int, states: list[Layer], rows: list[Layer], count: Layer
+) -> list[PortLink]:
+    """One port per output, then the counter's; concatenations collect what every iteration gives."""
+    links = []
+    for port, output in enumerate(outputs, start=first):
+        if output.collect is Collect.LAST_VALUE:
+            links.append(PortLink(port, states[output.index].id))
+        else:
+            links.append(PortLink(port, rows[output.index].id, _collecting(output)))
+    return [*links, PortLink(first + len(outputs), count.id)]
 
 
 def _collecting(output: LoopOutput) -> dict[str, int | str]:
@@ -75,7 +77,7 @@ def _collecting(output: LoopOutput) -> dict[str, int | str]:
     return {"axis": output.axis, "start": ends[0], "end": ends[1], "stride": ends[2], "part_size": 1}
 
 
-def _exact_rows(low: Lowering, node: Node, value: Value, output: LoopOutput, finished: Value) -> Value:
+def _exact_rows(low: Lowering, node: Node, value: Value, output: LoopOutput, rank: int, finished: Value) -> Value:
     """The first `finished` rows (a loop that never ran leaves some), then zeros up to the length that is asked for."""
     o = low.ops
     length_tensor = node.required(output.length)
@@ -85,7 +87,6 @@ def _exact_rows(low: Lowering, node: Node, value: Value, output: LoopOutput, fin
     value = o.slice(value, o.i64(0), kept, o.i64(1), axis)
     if length_tensor is node.input(0) and node.input(1) is None:
         return value
-    rank = node.outputs[0].rank if output is None else node.outputs[node.attributes["outputs"].index(output)].rank
     missing = o.subtract(o.reshape(length, low.dims_value((1,))), kept)
     parts = [missing if i == output.axis else o.i64(0) for i in range(rank)]
     plain = value.type
