@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -101,6 +102,22 @@ TEST_F(BackendTest, APlanThatIsNotTheContracts) {
   expect_mismatch({"profile \"context\" promises 1 to 32 for \"sequence\""});
   rig.facts.on_host = {"kv_lengths"};
   expect_mismatch({"\"kv_lengths\" is a shape tensor"});
+}
+
+// A dimension that no profile lets vary may be a number in the plan.
+TEST_F(BackendTest, APlanThatStatesTheOnlySizeOfADimension) {
+  Rig one{TableModel::hashing(31), {1, 64, 32}};
+  for (auto* specs : {&one.facts.contract.inputs, &one.facts.contract.outputs}) {
+    for (TensorSpec& spec : *specs) {
+      std::replace(spec.shape.begin(), spec.shape.end(), Dim("batch"), Dim(std::int64_t{1}));
+    }
+  }
+  auto engine = one.load();
+  ASSERT_TRUE(engine.is_ok()) << engine.status().message();
+  auto decoder = Decoder::create(one.backend().allocator(), **engine, {});
+  EXPECT_TRUE(decoder->append(std::vector<std::int32_t>{1, 2, 3}, {}).is_ok());
+  one.facts.contract.inputs[0].shape[0] = std::int64_t{2};
+  EXPECT_EQ(one.load().status().code(), "backend.contract_mismatch");
 }
 
 TEST_F(BackendTest, ExternalWeights) {

@@ -27,7 +27,25 @@ const PlanTensor* find(const Plan& plan, const std::string& name, bool input) {
   return nullptr;
 }
 
-Status check_tensor(const Plan& plan, const TensorSpec& spec, bool input) {
+// The one size that all profiles leave a named dimension, or -1: a plan may state it as fixed.
+std::int64_t only_size(const Contract& contract, const std::string& dim) {
+  std::int64_t size = -1;
+  for (const Profile& profile : contract.profiles) {
+    const auto it = profile.dims.find(dim);
+    if (it == profile.dims.end() || it->second.min != it->second.max) return -1;
+    if (size != -1 && size != it->second.min) return -1;
+    size = it->second.min;
+  }
+  return size;
+}
+
+bool fits(std::int64_t size, const Dim& dim, const Contract& contract) {
+  if (const auto* fixed = std::get_if<std::int64_t>(&dim)) return size == *fixed;
+  return size == -1 || size == only_size(contract, std::get<std::string>(dim));
+}
+
+Status check_tensor(const Plan& plan, const Contract& contract, const TensorSpec& spec,
+                    bool input) {
   const std::string kind = input ? "input \"" : "output \"";
   const PlanTensor* tensor = find(plan, spec.name, input);
   if (tensor == nullptr) return mismatch("it has no " + kind + spec.name + "\"");
@@ -36,8 +54,7 @@ Status check_tensor(const Plan& plan, const TensorSpec& spec, bool input) {
   }
   bool same = tensor->dtype == spec.dtype && tensor->shape.rank() == spec.shape.size();
   for (std::size_t i = 0; same && i < spec.shape.size(); ++i) {
-    const auto* fixed = std::get_if<std::int64_t>(&spec.shape[i]);
-    same = tensor->shape[i] == (fixed ? *fixed : -1);
+    same = fits(tensor->shape[i], spec.shape[i], contract);
   }
   if (same) return Status::ok();
   return mismatch(kind + spec.name + "\" is " + std::string(dtype_name(tensor->dtype)) + " " +
@@ -87,10 +104,10 @@ Status check_profile(const Plan& plan, const Contract& contract, int index) {
 
 Status check_plan(const Plan& plan, const Contract& contract, const TensorMap& weights) {
   for (const TensorSpec& spec : contract.inputs) {
-    TRTMC_RETURN_IF_ERROR(check_tensor(plan, spec, true));
+    TRTMC_RETURN_IF_ERROR(check_tensor(plan, contract, spec, true));
   }
   for (const TensorSpec& spec : contract.outputs) {
-    TRTMC_RETURN_IF_ERROR(check_tensor(plan, spec, false));
+    TRTMC_RETURN_IF_ERROR(check_tensor(plan, contract, spec, false));
   }
   for (const PlanTensor& tensor : plan.tensors()) {
     if (tensor.input && contract.find_input(tensor.name) == nullptr) {
