@@ -6,12 +6,16 @@ import hashlib
 import json
 import zlib
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+from bazel.private.tools.image.errors import ImageError
 from bazel.private.tools.image.tarball import Sink
 
 #: Pinned: another level gives other bytes, and so other digests of the same layer.
 GZIP_LEVEL = 6
+#: SHA-256 of what zlib 1.2.13 and 1.3.1 make of `sample()` at that level.
+ZLIB_SAMPLE = "d7b04ae51ec128b6be5378fc5b450d8945903f04c3de16275064b7cd7cffda31"
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,33 @@ class Hashing:
         return Blob("sha256:" + self._hash.hexdigest(), self._size)
 
 
+def sample() -> bytes:
+    """Text with near and far repetitions, always the same."""
+    state, words = 1, []
+    for _ in range(40_000):
+        state = state * 1_103_515_245 + 12_345 & 0x7FFFFFFF
+        words.append(b"%d " % (state >> 16 & 0xFF if state & 0x10000 else state >> 8))
+    return b"".join(words)
+
+
+@cache
+def check_zlib() -> None:
+    """Refuses a zlib that compresses otherwise than the one that all digests come from: images depend on no machine."""
+    packer = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+    found = hashlib.sha256(packer.compress(sample()) + packer.flush()).hexdigest()
+    if found != ZLIB_SAMPLE:
+        raise ImageError(
+            "image.zlib",
+            f"Python's zlib ({zlib.ZLIB_RUNTIME_VERSION}) compresses otherwise than zlib 1.2.13 and 1.3.1 do, so layers "
+            "would get other digests. What to do: set HOST_PYTHON to a Python with the usual zlib, such as Debian's",
+        )
+
+
 class Gzip:
     """A gzip stream without name and time; `close` writes its end."""
 
     def __init__(self, sink: Sink) -> None:
+        check_zlib()
         self._sink = sink
         self._deflate = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
         self._crc = 0

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from bazel.private.tools.image import layer, main
+from bazel.private.tools.image import blobs, layer, main
 from bazel.private.tools.image.blobs import GZIP_LEVEL
 from bazel.private.tools.image.errors import ImageError
 from bazel.private.tools.image.kit import make_layer
@@ -179,3 +179,17 @@ def test_a_disk_that_fills_leaves_nothing(tmp_path: Path) -> None:
         and "nothing was left behind" in done.stderr
     )
     assert list(out.iterdir()) == []
+
+
+def test_a_zlib_that_compresses_otherwise_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another level stands in for another library: either gives other bytes of the same content."""
+    monkeypatch.setattr(blobs, "GZIP_LEVEL", 1)
+    blobs.check_zlib.cache_clear()
+    try:
+        with pytest.raises(ImageError, match="compresses otherwise") as caught:
+            make_layer(tmp_path, "a", symlinks={"l": "x"})
+    finally:
+        monkeypatch.undo()
+        blobs.check_zlib.cache_clear()
+    assert caught.value.code == "image.zlib" and "HOST_PYTHON" in str(caught.value)
+    assert not list(tmp_path.glob("*.blob")) and not list(tmp_path.glob(".*.tmp"))
