@@ -68,8 +68,8 @@ def check_zlib() -> None:
     if found != ZLIB_SAMPLE:
         raise ImageError(
             "image.zlib",
-    """Refuses a zlib that compresses otherwise than the one all digests come from: no image depends on the machine."""
-            "would get other digests. What to do: set HOST_PYTHON to a Python with the usual zlib, such as Debian's",
+            f"Python's zlib ({zlib.ZLIB_RUNTIME_VERSION}) compresses otherwise than zlib 1.2.13 and 1.3.1 do: "
+            "layers would get other digests. What to do: set HOST_PYTHON to a Python with the usual zlib, like Debian's",
         )
 
 
