@@ -69,7 +69,7 @@ def check_zlib() -> None:
         raise ImageError(
             "image.zlib",
             f"Python's zlib ({zlib.ZLIB_RUNTIME_VERSION}) compresses otherwise than zlib 1.2.13 and 1.3.1 do: "
-            "layers would get other digests. What to do: set HOST_PYTHON to a Python with the usual zlib, like Debian's",
+            "layers would get other digests. What to do: set HOST_PYTHON to a Python with usual zlib, like Debian's",
         )
 
 
