@@ -26,6 +26,8 @@ _TARGET = TargetInfo("cpu_x86_64", "openvino", "in memory")
 
 
 _NODE = re.compile(r"node with name '([^']*)'|[Ww]hile validating node '[^']*? ([^ ']+)'")
+_WHO = re.compile(r"^\[CPU\] \w+ node with name '[^']*'\s*")  # said in our own words
+_WHERE = re.compile(r"\s+(?:failed )?at src/\S+:\d+")  # a place in OpenVINO's sources
 _SIZES = re.compile(r"(?:shape|dims|dimensions)[^\n]*[{\[][^\n]*", re.IGNORECASE)
 
 
@@ -88,4 +90,5 @@ def _told(error: Exception) -> str:
     text, layer = str(error), _layer(error)
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if _SIZES.search(line)] or lines[-1:]
-    return (f"layer '{layer}': " if layer else "") + telling[-1][:300]
+    said = _WHERE.sub("", _WHO.sub("", telling[-1]))[:300].rstrip(" :")
+    return (f"layer '{layer}': " if layer else "") + said
