@@ -5,7 +5,7 @@ load(":providers.bzl", "FamilyInfo")
 load(":transitions.bzl", "cpu_of_target")
 
 def _impl(ctx):
-    python = ctx.attr.python
+    python = ctx.attr.python[0]  # a list, since its configuration changes
     return [
         DefaultInfo(files = python[DefaultInfo].files, runfiles = python[DefaultInfo].default_runfiles),
         python[PyInfo],
@@ -25,7 +25,7 @@ _family = rule(
         "builder": attr.label(mandatory = True, executable = True, cfg = "exec", doc = "trtmc-build with this family's Python."),
         "components": attr.string_list(mandatory = True, doc = "Components of a bundle; MODEL.toml says the same to Python."),
         "family": attr.string(mandatory = True, doc = "The family's name."),
-        "python": attr.label(mandatory = True, providers = [PyInfo], doc = "The family's Python; the family can stand among a Python target's deps."),
+        "python": attr.label(mandatory = True, cfg = cpu_of_target, providers = [PyInfo], doc = "The family's Python; the family can stand among a Python target's deps."),
         "runtime": attr.label(allow_single_file = [".so"], cfg = cpu_of_target, doc = "The model DSO; one for all targets."),
         "_allowlist_function_transition": attr.label(default = "@bazel_tools//tools/allowlists/function_transition_allowlist"),
     },
