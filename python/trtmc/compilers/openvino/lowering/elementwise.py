@@ -10,7 +10,6 @@ from trtmc.compilers.openvino.lowering.context import NARROW_FLOATS, Lowering, R
 from trtmc.core.dtype import COMPUTE_DTYPES, DType
 
 _UNARY = {
-    "EXP": "Exp",
     "LOG": "Log",
     "SQRT": "Sqrt",
     "ABS": "Abs",
@@ -37,7 +36,10 @@ _COMPARE = {"EQUAL": "Equal", "GREATER": "Greater", "LESS": "Less"}
 def unary(low: Lowering, node: Node) -> None:
     """ROUND rounds halves to even; RECIP is 1/x."""
     x, op = low.value(node.required(0)), node.attributes["op"]
-    if op in _UNARY:
+    if op == "EXP":  # the plugin's gives infinity for NaN
+        is_nan = low.model.add("IsNaN", [x], [ElementType.BOOLEAN], {}, "opset10").value()
+        y = low.ops.select(is_nan, x, low.ops.unary("Exp", x))
+    elif op in _UNARY:
         y = low.ops.unary(_UNARY[op], x)
     elif op in _UNARY_LATER:
         type, version = _UNARY_LATER[op]

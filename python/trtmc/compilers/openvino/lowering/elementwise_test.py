@@ -204,3 +204,13 @@ def test_parametric_relu() -> None:
         net.output("y", net.trt.add_parametric_relu(net.input("x", DType.F32, (-1, 4)), slopes))
 
     assert run(define, x=np.array([[-2, -4, 3, 0]], np.float32))["y"].tolist() == [[-1, -1, 3, 0]]
+
+
+def test_the_exponential_of_nan_is_nan() -> None:
+    x = np.array([np.nan, -np.inf, 0, 1, np.inf, 100], np.float32)
+
+    def define(net: TestNetwork) -> None:
+        net.output("y", net.trt.add_unary(net.input("x", DType.F32, (-1,)), trt.UnaryOperation.EXP))
+
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(run(define, x=x)["y"], np.exp(x), rtol=1e-6)
