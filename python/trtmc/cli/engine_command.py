@@ -9,9 +9,12 @@ import click
 from trtmc import heap
 from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
+from trtmc.cli.engine_origin import EngineOrigin, contract_file
 from trtmc.cli.outputs import Outputs, check_folder
 from trtmc.compilers import CompiledEngine, CompileOptions, find_compiler
+from trtmc.core.admission import admission_record
 from trtmc.core.build import NetworkBuild, build_network
+from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.report import Report
 from trtmc.core.target import TargetInfo
 
@@ -51,8 +54,9 @@ def engine(
     if said := heap.enter(target.compiler):
         console.progress(said)
     find_compiler(target.compiler).chosen(compile_options)  # a wrong option is refused before any work
+    opened = Checkpoint(checkpoint)
     build = build_network(
-        checkpoint,
+        opened,
         family,
         component,
         precision,
@@ -64,8 +68,11 @@ def engine(
     )
     with Outputs() as outputs:
         compiled = compile_network(build, compile_options, console)
-        write_engine(compiled, outputs.stage(out_engine), build.report)
-        outputs.write_json(out_contract, compiled.contract.to_json())
+        staged = outputs.stage(out_engine)
+        write_engine(compiled, staged, build.report)
+        # Hashed behind the compiler: what happens before it has a say in where the compiler's memory lies.
+        origin = EngineOrigin.of(family, component, target, admission_record(opened), staged)
+        outputs.write_json(out_contract, contract_file(compiled.contract, origin))
         if out_report:
             outputs.write_json(out_report, build.report.to_json())
     written = out_engine.stat().st_size

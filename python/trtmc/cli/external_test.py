@@ -203,3 +203,43 @@ def test_what_pack_refuses(run: Run, tmp_path: Path, two_targets: dict[str, Any]
     assert refused({"targets": two_targets["targets"][:2]}) == "pack.targets"
     assert refused({"engines": two_targets["engines"][:4]}) == "pack.components"
     assert refused({"targets": [*two_targets["targets"], *two_targets["targets"][:2]]}) == "pack.targets"
+
+
+def test_only_what_belongs_together_is_packed(run: Run, tmp_path: Path, two_targets: dict[str, Any]) -> None:
+    bundle = tmp_path / "x.bundle"
+
+    def refused(parts: dict[str, Any], *words: str) -> None:
+        code, value = pack(run, two_targets | parts, bundle)
+        assert (code, value["error"]["code"]) == (3, "pack.mismatch"), value
+        for word in words:
+            assert word in value["error"]["message"]
+        assert not bundle.exists()
+
+    def swapped(option: str) -> list[object]:
+        """The files of the two targets exchanged, for one of the two options."""
+        words, named = (
+            list(two_targets["engines"]),
+            [i + 1 for i, w in enumerate(two_targets["engines"]) if w == option],
+        )
+        (a, b), keys = (
+            (str(words[i]).partition("=")[2] for i in named),
+            [str(words[i]).partition("=")[0] for i in named],
+        )
+        words[named[0]], words[named[1]] = f"{keys[0]}={b}", f"{keys[1]}={a}"
+        return words
+
+    refused({"engines": swapped("--engine")}, "sm_75/llm.json", "cpu_x86_64/llm.engine", "SHA-256")
+    refused({"engines": swapped("--contract")}, "cpu_x86_64/llm.json", "target cpu_x86_64", "packed as sm_75")
+    other = model()
+    other.tensors["model.norm.weight"][0] += 1
+    refused({"folder": other.write(tmp_path / "other", "BF16")}, "sm_75/llm.json", "another checkpoint")
+    place = tmp_path / "later"
+    place.mkdir()
+    (place / "target.json").write_text(json.dumps(named_target("sm_75").to_json() | {"compiler_version": "9.9.9"}))
+    targets = ["--target-info", place / "target.json", *two_targets["targets"][2:]]
+    refused({"targets": targets}, "sm_75/llm.json", "compiler_version 9.9.9")
+    contract = tmp_path / "sm_75" / "llm.json"
+    value = json.loads(contract.read_text())
+    contract.write_text(json.dumps(value | {"origin": {}}))
+    code, answer = pack(run, two_targets, bundle)
+    assert (code, answer["error"]["code"]) == (3, "contract.schema")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 
 from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
+from trtmc.cli.engine_origin import EngineOrigin, check_origin, read_contract
 from trtmc.cli.outputs import check_folder
-from trtmc.cli.packing import PackedEngine, TargetEngines, pack_bundle, read_contract
-from trtmc.core.admission import admission_record
+from trtmc.cli.packing import PackedEngine, TargetEngines, pack_bundle
+from trtmc.core.admission import AdmissionRecord, admission_record
 from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.errors import UsageError
 from trtmc.core.family import load
@@ -67,19 +69,36 @@ def pack(
         )
     console.progress(f"packing {output}")
     opened = Checkpoint(checkpoint)
-    parts = _parts([TargetInfo.read(path) for path in target_infos], engine_files, contract_files)
-    bundle_id = pack_bundle(output, load(family), opened, parts, admission_record(opened))
+    record = admission_record(opened)
+    engines_of = partial(_engine, family, record)
+    parts = _parts([TargetInfo.read(path) for path in target_infos], engine_files, contract_files, engines_of)
+    bundle_id = pack_bundle(output, load(family), opened, parts, record)
     written = output.stat().st_size
     console.result(
         f"{output}: {size(written)}, id {bundle_id}", {"bundle": str(output), "bytes": written, "id": bundle_id}
     )
 
 
+def _engine(
+    family: str, record: AdmissionRecord, component: str, target: TargetInfo, engine: Path, contract_path: Path
+) -> PackedEngine:
+    """An engine with its contract, after it was found to be what it is packed as."""
+    if not engine.is_file():
+        raise UsageError("pack.engine", f"{engine}: no such engine file")
+    contract, origin = read_contract(contract_path)
+    check_origin(origin, EngineOrigin.of(family, component, target, record, engine), engine, contract_path)
+    return PackedEngine(engine, contract)
+
+
 def _parts(
-    targets: Sequence[TargetInfo], engines: Mapping[str, str], contracts: Mapping[str, str]
+    targets: Sequence[TargetInfo],
+    engines: Mapping[str, str],
+    contracts: Mapping[str, str],
+    read: Callable[[str, TargetInfo, Path, Path], PackedEngine],
 ) -> list[TargetEngines]:
     """The engines of each target; a name without a target belongs to the only one."""
     names = [target.name for target in targets]
+    by_name = {target.name: target for target in targets}
     found: dict[str, dict[str, PackedEngine]] = {name: {} for name in names}
     for key, path in engines.items():
         target, slash, component = key.rpartition("/")
@@ -90,7 +109,5 @@ def _parts(
                 "pack.targets",
                 f"--engine {key}={path} must name one of the targets {', '.join(names)}, as in {names[0]}/{component}",
             )
-        if not Path(path).is_file():
-            raise UsageError("pack.engine", f"{path}: no such engine file")
-        found[target][component] = PackedEngine(Path(path), read_contract(Path(contracts[key])))
+        found[target][component] = read(component, by_name[target], Path(path), Path(contracts[key]))
     return [TargetEngines(target, found[target.name]) for target in targets]

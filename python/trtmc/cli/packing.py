@@ -101,13 +101,6 @@ def pack_bundle(
         return bundle_id
 
 
-def read_contract(path: Path) -> Contract:
-    """A contract file that an engine action wrote."""
-    from trtmc.core.config import read_json_object
-
-    return Contract.from_json(read_json_object(path, "contract"), str(path))
-
-
 def _check_parts(family: Family, parts: Sequence[TargetEngines]) -> None:
     for part in parts:
         if set(part.engines) != set(family.components):
