@@ -199,6 +199,8 @@ TEST(BackendTest, ExternalWeightsThatDoNotFit) {
   const std::string first = model.text.external.begin()->first;
   EXPECT_EQ(code([&](TensorMap& w) { w.erase(first); }), "backend.missing_weight");
   EXPECT_EQ(code([&](TensorMap& w) { w[first].shape = {1}; }), "backend.bad_engine");
+  EXPECT_EQ(code([&](TensorMap& w) { w[first].shape = {w[first].shape[0], 1}; }),
+            "backend.bad_engine");  // as many elements, but not the shape that was built
   EXPECT_EQ(code([&](TensorMap& w) { w[first].dtype = DType::kInt32; }), "backend.bad_engine");
   EXPECT_EQ(code([&](TensorMap& w) { w[first].data = nullptr; }), "backend.bad_engine");
   EXPECT_EQ(code([&](TensorMap& w) { w[first].memory = MemoryKind::kDevice; }),

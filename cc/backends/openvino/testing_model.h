@@ -54,7 +54,8 @@ class ModelText {
   }
   // A weight that stands outside of the engine file; its bytes go to `external`.
   int outside(const std::string& name, std::vector<std::byte> bytes, const std::string& shape) {
-    const std::string full = "trtmc.weight." + std::to_string(external.size()) + ".float32:" + name;
+    const std::string form = ".float32." + std::to_string(bytes.size() / 4);
+    const std::string full = "trtmc.weight." + std::to_string(external.size()) + form + ":" + name;
     external[name] = std::move(bytes);
     return parameter(full, "u8", shape);
   }

@@ -14,19 +14,29 @@ namespace {
 constexpr std::string_view kPrefix = "trtmc.weight.";
 
 struct Wanted {
-  std::string_view dtype;
+  std::string form;
   std::string name;
 };
 
-// "trtmc.weight.0.float16:lm_head.weight" → {"float16", "lm_head.weight"}
+// "trtmc.weight.0.float16.512x256:lm_head.weight" → {"float16.512x256", "lm_head.weight"}
 std::optional<Wanted> wanted(const ov::op::v0::Parameter& parameter) {
   const auto& names = parameter.output(0).get_names();
   if (names.size() != 1 || !names.begin()->starts_with(kPrefix)) return std::nullopt;
   const std::string_view text = *names.begin();
-  const auto colon = text.find(':');
-  const auto dot = text.rfind('.', colon);
-  if (colon == std::string_view::npos || dot < kPrefix.size() - 1) return std::nullopt;
-  return Wanted{text.substr(dot + 1, colon - dot - 1), std::string(text.substr(colon + 1))};
+  const auto dot = text.find('.', kPrefix.size()), colon = text.find(':');
+  if (dot == std::string_view::npos || colon == std::string_view::npos || colon < dot) {
+    return std::nullopt;
+  }
+  return Wanted{std::string(text.substr(dot + 1, colon - dot - 1)),
+                std::string(text.substr(colon + 1))};
+}
+
+std::string form_of(const Tensor& tensor) {
+  std::string text(dtype_name(tensor.dtype));
+  for (std::size_t i = 0; i < tensor.shape.rank(); ++i) {
+    text += (i == 0 ? "." : "x") + std::to_string(tensor.shape[i]);
+  }
+  return text;
 }
 
 }  // namespace
@@ -47,15 +57,13 @@ Result<std::uint64_t> place_weights(ov::Model& model, const TensorMap& weights) 
     const Tensor& tensor = found->second;
     const ov::element::Type type = parameter->get_element_type();
     const bool fixed = parameter->get_partial_shape().is_static();
-    const bool fits = fixed && dtype_name(tensor.dtype) == want->dtype &&
+    const bool fits = fixed && form_of(tensor) == want->form &&
                       (type == ov::element::u8 || ovops::to_dtype(type) == tensor.dtype) &&
                       ov::shape_size(parameter->get_shape()) * type.size() == tensor.bytes();
     if (!fits || tensor.memory != MemoryKind::kHost || tensor.data == nullptr) {
       return bad_input("backend.bad_engine",
-                       "external weight \"" + want->name + "\" is " +
-                           std::string(dtype_name(tensor.dtype)) + " " + to_string(tensor.shape) +
-                           ", the engine wants " + std::string(want->dtype) + " of another size; "
-                           "build the bundle again");
+                       "external weight \"" + want->name + "\" is " + form_of(tensor) +
+                           ", the engine wants " + want->form + "; build the bundle again");
     }
     // The tensor does not own the memory, and the constant copies nothing.
     const auto constant = std::make_shared<ov::op::v0::Constant>(

@@ -1,7 +1,8 @@
 // External weights of a CPU engine: constants whose bytes the engine file does not hold.
 //
-// The model has a Parameter for each, named "trtmc.weight.<number>.<dtype>:<weight's name>", of a
-// fixed shape: the weight's own, or its bytes as one row of u8. Before anything looks at the model
+// The model has a Parameter for each, named "trtmc.weight.<number>.<dtype>.<shape>:<weight's name>"
+// ("trtmc.weight.0.float16.512x256:lm_head.weight"), of a fixed shape: the weight's own, another
+// view of it, or its bytes as one row of u8. Before anything looks at the model
 // it gets a Constant in its place, over the memory of EngineBlob::weights, which must live as long
 // as the model.
 #pragma once

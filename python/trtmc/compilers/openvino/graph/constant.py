@@ -41,7 +41,8 @@ def storage_bytes(dtype: DType, count: int) -> int:
 class ConstantData:
     """`raw` is a flat uint8 array that aliases the owner's memory (and keeps a numpy owner alive).
 
-    One with an `external` name stands outside of the engine: it has a type and a shape, and values at run time only.
+    One with an `external` description ("float16.512x256:lm_head.weight", which no reshape changes) stands outside of
+    the engine: it has a type and a shape, and values at run time only.
     """
 
     dtype: DType
@@ -66,7 +67,7 @@ class ConstantData:
     @classmethod
     def outside(cls, name: str, dtype: DType, shape: tuple[int, ...]) -> ConstantData:
         """One whose bytes come to the engine by name when it is loaded."""
-        return cls(dtype, shape, np.empty(0, np.uint8), name)
+        return cls(dtype, shape, np.empty(0, np.uint8), f"{dtype.value}.{'x'.join(map(str, shape))}:{name}")
 
     @cached_property
     def address(self) -> Hashable:
@@ -90,10 +91,11 @@ class ConstantData:
     def as_numpy(self) -> np.ndarray:
         """The storage as a shaped array (see `DType.storage` for what holds bfloat16); sub-byte types stay flat."""
         if self.external is not None:
+            name = self.external.partition(":")[2]
             raise Unsupported(
                 "network.external_weight",
-                f"weight '{self.external}' stands outside of the engine, but a layer needs its values at build "
-                "time; build with embedded weights",
+                f"weight '{name}' stands outside of the engine, but a layer needs its values at build time; "
+                "build with embedded weights",
             )
         array = self.raw.view(self.dtype.storage)
         return array if self.dtype.bits < 8 else array.reshape(self.shape)

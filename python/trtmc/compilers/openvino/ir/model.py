@@ -170,15 +170,15 @@ class Model:
             self._constants[key] = self.add("Const", [], [type], data).value()
         return self._constants[key]
 
-    def weight(self, name: str, dtype: str, type: ElementType, shape: Sequence[int]) -> Value:
+    def weight(self, description: str, type: ElementType, shape: Sequence[int]) -> Value:
         """A constant whose bytes come by name when the engine is loaded; one layer for each type and shape of it.
 
         The backend puts a constant in the place of the Parameter before anything looks at the model.
         """
-        key = (name, type, tuple(shape))
+        key = (description, type, tuple(shape))
         if key not in self._weights:
-            full_name = f"{WEIGHT_PREFIX}{len(self._weights)}.{dtype}:{name}"
-            self._weights[key] = self.parameter(full_name, type, shape)
+            name = f"{WEIGHT_PREFIX}{len(self._weights)}.{description}"
+            self._weights[key] = self.parameter(name, type, shape)
         return self._weights[key]
 
     def parameter(self, name: str, type: ElementType, shape: Sequence[int]) -> Value:

@@ -100,7 +100,7 @@ class Lowering:
         """The bytes of a constant as they are: in the engine's blob, or from outside when the engine is loaded."""
         if data.external is None:
             return self.model.constant([data.raw], type, shape)
-        return self.model.weight(data.external, data.dtype.value, type, shape)
+        return self.model.weight(data.external, type, shape)
 
     def _compressed(self, data: ConstantData) -> Value:
         stored = self.stored(data, STORAGE_TYPES[data.dtype], data.shape)
