@@ -51,6 +51,27 @@ def test_bad_input_a_build_that_is_interrupted(tmp_path: Path, large: Path, stag
     assert left_in(out) == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl_c", "terminated"])
+def test_bad_input_a_build_that_is_interrupted_inside_tensorrt(
+    tmp_path: Path, large: Path, number: signal.Signals
+) -> None:
+    """The signal arrives while TensorRT works, in whose callbacks an exception would be lost."""
+    out = tmp_path / "out"
+    out.mkdir()
+    process = builder_process([str(large), "-o", str(out / "x.bundle"), "--target", "sm_89"])
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "compiling" in line:
+            break
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.3)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 128 + number, errors
+    assert "packing" not in errors and "Traceback" not in errors
+    assert left_in(out) == []
+
+
 def test_bad_input_an_older_bundle_survives_an_interrupted_build(tmp_path: Path, large: Path) -> None:
     (tmp_path / "x.bundle").write_bytes(b"older")
     process = builder_process([str(large), "-o", str(tmp_path / "x.bundle")])

@@ -13,7 +13,7 @@ from trtmc import heap
 from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
 from trtmc.cli.engine_command import compile_network, write_engine
-from trtmc.cli.outputs import Outputs, check_folder
+from trtmc.cli.outputs import Outputs, check_outputs
 from trtmc.cli.packing import PackedEngine, TargetEngines, pack_bundle
 from trtmc.compilers import CompileOptions, find_compiler
 from trtmc.core.admission import background_record
@@ -53,8 +53,7 @@ def build(
 ) -> None:
     """Build a bundle from a checkpoint folder (the default command)."""
     console = Console(quiet=quiet, as_json=as_json)
-    for path in filter(None, (output, out_report)):
-        check_folder(path)
+    check_outputs((output, out_report), filter(None, (checkpoint, target_info)))
     compile_options = CompileOptions(
         _target(target, target_info), shared.key_values(options, "--option"), output.parent
     )
@@ -115,7 +114,7 @@ def _engines(
 
 def _target(name: str | None, path: Path | None) -> TargetInfo:
     if path is None:
-        return named_target(name or "cpu_x86_64")
+        return named_target("cpu_x86_64" if name is None else name)
     info = TargetInfo.read(path)
     if name is not None and name != info.name:
         raise UsageError("cli.target", f"--target is '{name}', but {path} describes '{info.name}'; drop one of the two")

@@ -10,7 +10,7 @@ from trtmc import heap
 from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
 from trtmc.cli.engine_origin import EngineOrigin, contract_file
-from trtmc.cli.outputs import Outputs, check_folder
+from trtmc.cli.outputs import Outputs, check_outputs
 from trtmc.compilers import CompiledEngine, CompileOptions, find_compiler
 from trtmc.core.admission import admission_record
 from trtmc.core.build import NetworkBuild, build_network
@@ -47,8 +47,7 @@ def engine(
 ) -> None:
     """Build the engine of one component."""
     console = Console(quiet=quiet, as_json=as_json)
-    for path in filter(None, (out_engine, out_contract, out_report)):
-        check_folder(path)
+    check_outputs((out_engine, out_contract, out_report), (checkpoint, target_info))
     target = TargetInfo.read(target_info)
     compile_options = CompileOptions(target, shared.key_values(options, "--option"), out_engine.parent)
     if said := heap.enter(target.compiler):

@@ -12,7 +12,7 @@ import numpy as np
 
 from trtmc.cli import options as shared
 from trtmc.cli.console import Console
-from trtmc.cli.outputs import Outputs, check_folder
+from trtmc.cli.outputs import Outputs, check_outputs
 from trtmc.core.errors import MissingComponent, UsageError
 
 _SIZE = re.compile(r"[0-9]{1,10}")
@@ -58,9 +58,7 @@ def run(
     Prints the range, the mean and the first values of each output.
     """
     console = Console(quiet=quiet, as_json=as_json)
-    if output:
-        check_folder(output)
-        _check_no_input(output, model, given)
+    check_outputs([output], [model, *(Path(text.rpartition("=")[2]) for text in given)])
     try:
         from trtmc.network import describe
         from trtmc.network.load import load, read
@@ -88,13 +86,6 @@ def run(
     value = {"model": str(model), "inputs": used, "outputs": entries, "output": str(output) if output else None}
     text = "\n".join(describe.figures_text(entry) for entry in entries)
     console.result(text + (f"\nwritten to {output}" if output else ""), value)
-
-
-def _check_no_input(output: Path, model: Path, given: tuple[str, ...]) -> None:
-    """An output that is the model or one of the inputs would destroy it."""
-    for path in (model, *(Path(text.rpartition("=")[2]) for text in given)):
-        if path.exists() and output.exists() and output.samefile(path):
-            raise UsageError("output.is_input", f"--output {output} is also an input of this run; name another file")
 
 
 def _run(loaded: Any, files: Any, shapes: Any, ranges: Any, seed: int) -> tuple[list[dict[str, Any]], list[Any]]:

@@ -9,6 +9,7 @@ with Outputs() as outputs:
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -25,7 +26,6 @@ class Outputs:
 
     def stage(self, path: Path) -> Path:
         """Where to write what will become `path`."""
-        check_folder(path)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.staged")
         self._staged[path] = temporary
         return temporary
@@ -49,9 +49,25 @@ class Outputs:
                 temporary.unlink(missing_ok=True)
 
 
-def check_folder(path: Path) -> None:
-    """Refuses an output whose folder does not exist, before any work is done."""
-    if not path.parent.is_dir():
-        raise UsageError("output.folder", f"{path}: the folder {path.parent} does not exist; create it first")
-    if path.is_dir():
-        raise UsageError("output.is_folder", f"{path}: is a folder; name a file")
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -> None:
+    """Refuses, before any work is done, outputs that cannot be written or that would destroy something.
+
+    An output's folder must exist; the output itself is new or a regular file, not the same as another output, and no
+    file of `inputs` (files, or folders of files) is replaced.
+    """
+    seen: set[Path] = set()
+    sources = [path for path in inputs if path.exists()]
+    for path in filter(None, outputs):
+        if not path.parent.is_dir():
+            raise UsageError("output.folder", f"{path}: the folder {path.parent} does not exist; create it first")
+        if path.is_dir():
+            raise UsageError("output.is_folder", f"{path}: is a folder; name a file")
+        if path.exists() and not path.is_file():
+            raise UsageError("output.is_no_file", f"{path}: is a device, pipe or socket; name a regular file")
+        place = path.parent.resolve() / path.name
+        if place in seen:
+            raise UsageError("output.same", f"{path}: is named for two outputs; give each a file of its own")
+        seen.add(place)
+        for source in sources if path.exists() else []:
+            if path.samefile(source) or source.resolve() in path.resolve().parents:
+                raise UsageError("output.is_input", f"{path}: is a file of the input {source}; write elsewhere")

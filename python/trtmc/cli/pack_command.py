@@ -11,7 +11,7 @@ import click
 from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
 from trtmc.cli.engine_origin import EngineOrigin, check_origin, read_contract
-from trtmc.cli.outputs import check_folder
+from trtmc.cli.outputs import check_outputs
 from trtmc.cli.packing import PackedEngine, TargetEngines, pack_bundle
 from trtmc.core.admission import AdmissionRecord, admission_record
 from trtmc.core.checkpoint import Checkpoint
@@ -61,7 +61,8 @@ def pack(
 ) -> None:
     """Pack engines into a bundle and check it."""
     console = Console(quiet=quiet, as_json=as_json)
-    check_folder(output)
+    files = [Path(text.partition("=")[2]) for text in (*engines, *contracts)]
+    check_outputs([output], [checkpoint, *target_infos, *files])
     engine_files, contract_files = shared.key_values(engines, "--engine"), shared.key_values(contracts, "--contract")
     if set(engine_files) != set(contract_files):
         raise UsageError(

@@ -123,6 +123,28 @@ def test_malformed_target(tmp_path: Path, text: str, piece: str) -> None:
     assert piece in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("edit", "key"),
+    [
+        ({"compiler_version": "1.2.3"}, "compiler_version"),
+        ({"compute_capability": "7.5"}, "compute_capability"),
+        ({"name": "mine", "compiler_version": "1.2.3"}, "compiler_version"),
+    ],
+)
+def test_target_that_is_not_what_its_name_says(tmp_path: Path, edit: dict[str, str], key: str) -> None:
+    path = tmp_path / "target.json"
+    path.write_text(json.dumps({**TARGET.to_json(), **edit}))
+    with pytest.raises(BadInput, match=f"'{key}' of target") as caught:
+        TargetInfo.read(path)
+    assert caught.value.code == "target.differs" and str(path) in caught.value.message
+
+
+def test_target_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "target.json"
+    path.write_text(json.dumps({**TARGET.to_json(), "name": "mine"}))
+    assert TargetInfo.read(path).name == "mine"
+
+
 def test_missing_target_file(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such file"):
         TargetInfo.read(tmp_path / "target.json")

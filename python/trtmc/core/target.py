@@ -8,7 +8,7 @@ JSON form, not how targets compile.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +49,11 @@ class TargetInfo:
 
     @classmethod
     def read(cls, path: Path) -> TargetInfo:
-        """Reads `target.json`."""
+        """Reads `target.json`; a target of the table must be as the table says, since bundles pass on what it says."""
         try:
-            return cls.from_json(json.loads(path.read_text("utf-8")), str(path))
+            info = cls.from_json(json.loads(path.read_text("utf-8")), str(path))
+            _check_known(info, path)
+            return info
         except FileNotFoundError:
             raise BadInput(
                 "target.missing", f"{path}: no such file; pass the target.json of the target to build for"
@@ -90,6 +92,22 @@ def named_target(name: str) -> TargetInfo:
     if name not in known:
         raise UsageError("target.unknown", f"there is no target '{name}'; known are {', '.join(sorted(known))}")
     return known[name]
+
+
+def _check_known(info: TargetInfo, path: Path) -> None:
+    known = named_targets()
+    expected = known.get(info.name)
+    if expected is None:  # a target of its owner's; its compiler is still the one that is installed
+        versions = {target.compiler: target.compiler_version for target in known.values()}
+        expected = replace(info, compiler_version=versions.get(info.compiler, info.compiler_version))
+    found, wanted = info.to_json(), expected.to_json()
+    for key, value in wanted.items():
+        if found[key] != value:
+            raise BadInput(
+                "target.differs",
+                f"{path}: '{key}' of target {info.name} is {found[key]!r}, but this version builds for {value!r}; "
+                "take the target.json of this version, or give another target another name",
+            )
 
 
 def holds(target: TargetInfo, kind: str) -> bool:

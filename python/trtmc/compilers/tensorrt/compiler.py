@@ -14,6 +14,7 @@ from trtmc.compilers.base import CompileOptions, Compiler, NetworkSource
 from trtmc.compilers.tensorrt.configuration import fix_layouts, set_target
 from trtmc.compilers.tensorrt.failure import BuildLog
 from trtmc.compilers.tensorrt.head_size import pad_heads
+from trtmc.compilers.tensorrt.interruption import Interruption
 from trtmc.compilers.tensorrt.knobs import KNOBS, apply_knobs
 from trtmc.compilers.tensorrt.memory import lean_memory
 from trtmc.compilers.tensorrt.plan import PlanEngine, PlanFile
@@ -39,10 +40,11 @@ class _TensorRt(Compiler):
             config = builder.create_builder_config()
             set_target(config, options.target)
             apply_knobs(config, chosen, options.target)
+            config.progress_monitor = interruption = Interruption()
             for profile in contract.profiles:
                 add_profile(builder, config, contract.inputs, profile)
         log, plan = BuildLog(builder), PlanFile(options.scratch)
-        with report.phase("compile"), lean_memory(source.release):
+        with report.phase("compile"), lean_memory(source.release), interruption.held_back():
             built = plan.build(builder, network, config)
         if not built:
             raise log.failure(network, options.target)
