@@ -36,9 +36,15 @@ bool served(std::uintptr_t caller) {
   return caller >= code_begin.load(std::memory_order_relaxed) && caller < code_end.load(std::memory_order_relaxed);
 }
 
+constinit std::atomic<bool> spilled{false};  // the range is used up, glibc's heap had to help
+
+// Zeroed only as far as StableHeap's is: callers that need zeros see to it.
 void* from_heap(std::size_t bytes, std::size_t alignment = StableHeap::kAlignment) {
-  void* const block = heap.allocate(bytes, alignment);
-  if (block == nullptr) errno = ENOMEM;
+  void* block = heap.allocate(bytes, alignment);
+  if (block == nullptr) {
+    block = __libc_memalign(alignment, bytes);
+    if (block != nullptr) spilled = true;
+  }
   return block;
 }
 
@@ -86,8 +92,8 @@ TRTMC_EXPORT int trtmc_heap_serve(const char* name) {
 // What the served library asks for from now on is laid out as in a process that has built nothing yet.
 TRTMC_EXPORT void trtmc_heap_start_afresh() { heap.start_afresh(); }
 
-// Whether some library is.
-TRTMC_EXPORT int trtmc_heap_serves() { return code_end.load() != 0 ? 1 : 0; }
+// Whether some library is, and the range has been large enough for all that it asked for.
+TRTMC_EXPORT int trtmc_heap_serves() { return code_end.load() != 0 && !spilled.load() ? 1 : 0; }
 
 TRTMC_EXPORT void* malloc(std::size_t bytes) { return take(CALLER, bytes); }
 
@@ -102,7 +108,7 @@ TRTMC_EXPORT void* calloc(std::size_t count, std::size_t each) {
   if (!served(CALLER)) return __libc_calloc(count, each);
   std::size_t bytes = 0;
   void* const block = from_heap(__builtin_mul_overflow(count, each, &bytes) ? SIZE_MAX : bytes);
-  if (block != nullptr && bytes < StableHeap::kLarge) std::memset(block, 0, bytes);  // pages are zero
+  if (block != nullptr && (bytes < StableHeap::kLarge || !heap.owns(block))) std::memset(block, 0, bytes);
   return block;
 }
 

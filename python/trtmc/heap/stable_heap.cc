@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <bit>
 
@@ -9,7 +10,7 @@ namespace trtmc::heap {
 namespace {
 
 constexpr std::size_t kMostReserved = std::size_t{1} << 43;
-constexpr std::size_t kLeastReserved = std::size_t{1} << 36;
+constexpr std::size_t kLeastReserved = std::size_t{1} << 28;
 constexpr std::size_t kStep = std::size_t{64} << 20;  // address range made usable at once
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kFine = 256;  // up to here classes are 16 bytes apart, above there are eight per doubling
@@ -26,6 +27,14 @@ void* map(std::uintptr_t place, std::size_t bytes, int protection) {
 
 void drop(std::uintptr_t begin, std::uintptr_t end) {
   madvise(reinterpret_cast<void*>(begin), round_up(end, kPage) - begin, MADV_DONTNEED);
+}
+
+// How much range to ask for first: at most half of what the process may have, so that others find room too.
+std::size_t most_to_reserve() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kMostReserved;
+  const std::size_t half = std::bit_floor(static_cast<std::size_t>(limit.rlim_cur) / 2);
+  return half < kMostReserved ? half : kMostReserved;
 }
 
 }  // namespace
@@ -52,7 +61,7 @@ std::size_t StableHeap::class_bytes(std::size_t size_class) {
 
 // Address range without memory behind it; less of it where limits are in force.
 bool StableHeap::reserve() {
-  for (std::size_t bytes = kMostReserved; bytes >= kLeastReserved; bytes /= 2) {
+  for (std::size_t bytes = most_to_reserve(); bytes >= kLeastReserved; bytes /= 2) {
     void* const range = map(place_, bytes + kSlab, PROT_NONE);  // the kernel moves it if the place is taken
     if (range == nullptr) continue;
     slabs_ = static_cast<Slab*>(map(0, bytes / kSlab * sizeof(Slab), PROT_READ | PROT_WRITE));

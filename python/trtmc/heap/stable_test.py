@@ -69,6 +69,17 @@ print(subprocess.run([sys.executable, "-c", "print(3)"], capture_output=True, te
     assert python(LOAD + code).strip() == "3"
 
 
+def test_a_limit_on_address_space() -> None:
+    code = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+"""
+    serve = "process.trtmc_heap_serve(b'libasks_for')\n"
+    after = "print(asks.ask(0, 1000) == 0x100000000000, process.trtmc_heap_serves())\n"
+    spill = "print(all(asks.ask(0, 20_000) for _ in range(20_000)), process.trtmc_heap_serves())\n"
+    assert python(code + LOAD + serve + after + spill).splitlines() == ["True 1", "True 0"]
+
+
 def test_a_library_that_is_not_there() -> None:
     assert python(LOAD + "print(process.trtmc_heap_serve(b'libnothing'), process.trtmc_heap_serves())") == "0 0\n"
 
