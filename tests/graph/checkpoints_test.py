@@ -95,7 +95,7 @@ def test_a_hub_at_an_exact_revision(tree: Checkout, tmp_path: Path) -> None:
     files = served_model(tmp_path)
     with hub(tmp_path) as url, declared(tree, hub_tag(files)):
         tree.build("@mine//:checkpoint", env={"HF_ENDPOINT": url})
-    (built,) = tree.output_base.glob("execroot/_main/bazel-out/*/bin/external/*mine/checkpoint")
+        (built,) = tree.files("@mine//:checkpoint")
     assert {name: sha256(built / name) for name in files} == files
 
 

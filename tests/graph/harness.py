@@ -103,14 +103,14 @@ class Checkout:
         return result
 
     def files(self, target: str, *options: str) -> list[Path]:
-        """The files that a built target gives."""
+        """The files that a built target gives; not those of the same target for others, whom a transition asked for."""
         result = self.bazel(
             "cquery",
             "--output=files",
             "--noshow_progress",
             "--ui_event_filters=-info,-warning,-debug,-stderr",
             *options,
-            target,
+            f"config({target}, target)",
         )
         assert result.code == 0, result.text
         execroot = (
