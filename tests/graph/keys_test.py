@@ -19,11 +19,13 @@ CPP = "//cc/sampling:sampling"
 
 
 def other_file(path: str, scratch: Path) -> Path:
-    """A file that works as the original does and is another one: an ELF file with a byte more at its end."""
+    """A file that works as the original does and is like no other: an ELF file with random bytes at its end, so that
+    no earlier run has left anything in a cache for it.
+    """
     copy = scratch / Path(path).name
     shutil.copy2(path, copy)
     with open(copy, "ab") as handle:
-        handle.write(b"\0")
+        handle.write(os.urandom(16))
     return copy
 
 
