@@ -14,6 +14,7 @@ import tensorrt_rtx as trt
 
 from trtmc.core.errors import BadInput, TrtmcError, Unsupported
 from trtmc.network.loaded import LoadedNetwork, empty_network, logger
+from trtmc.network.onnx_sizes import MOST, size_beyond
 
 _SHOWN = 3
 _EXTERNAL = "WeightsContext"  # the part of the parser that reads external data; only its log says what went wrong
@@ -34,6 +35,12 @@ def parse_onnx(data: bytes, origin: str, location: str = "") -> LoadedNetwork:
     """Parses a model in memory; `location` is the path that its external data is relative to."""
     if not data:
         raise BadInput("network.not_onnx", f"{origin}: the file is empty, expected an ONNX model")
+    if (beyond := size_beyond(data)) is not None:
+        name, size = beyond
+        raise Unsupported(
+            "network.size",
+            f"{origin}: '{name}' has a dimension of {size}; TensorRT's parser reads dimensions beyond {MOST} as 0",
+        )
     logger().taken()
     network = empty_network()
     parser = trt.OnnxParser(network, logger())
