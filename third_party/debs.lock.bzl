@@ -4,6 +4,9 @@ DEBS = {
     "cli11": [
         "3b44d5a1edc75b413b2dddfa81bcf7dac05dae8dae502e7d818d9c2b03392023  libcli11-dev  2.4.1+ds-2  all  trixie",
     ],
+    "compose": [
+        "47681197cb2b1ab88206b42a1a92fc75f50d9530a6322d03494a473eed0408ea  docker-compose  2.26.1-4  amd64  trixie",
+    ],
     "crates": [
         "06d09db3cd726945538ba5b929bb826b09507a85d7b1790535451478cab3ca2a  librust-ahash-dev  0.8.12-4.1  all  sid",
         "2093f99cd178f5a14e513eb0accabc4552bfe15e17203cf4b8474e8476d61f03  librust-aho-corasick-dev  1.1.5-1  amd64  sid",

@@ -1,10 +1,12 @@
-"""compose.yaml and kubernetes.yaml: they say the same, and what compose.yaml says runs in a real engine, healthy or
-not as the bundle is.
+"""compose.yaml and kubernetes.yaml: they say the same; Compose itself takes compose.yaml and starts it in a real
+engine; and what it says is healthy or not as the bundle is.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import yaml
 from tests.images.archives import BUNDLE, ROOT, RUNTIME
 from tests.images.services import Engine
 
+COMPOSE = ROOT / os.environ.get("TRTMC_COMPOSE", "docker-compose")
 SERVICE: dict[str, Any] = yaml.safe_load((ROOT / "containers" / "compose.yaml").read_text("utf-8"))["services"]["trtmc"]
 POD: dict[str, Any] = yaml.safe_load((ROOT / "containers" / "kubernetes.yaml").read_text("utf-8"))["spec"]["template"]
 CONTAINER: dict[str, Any] = POD["spec"]["containers"][0]
@@ -40,6 +43,52 @@ def test_both_take_every_right_away() -> None:
     assert not rights["allowPrivilegeEscalation"] and SERVICE["security_opt"] == ["no-new-privileges:true"]
     user = POD["spec"]["securityContext"]
     assert f"{user['runAsUser']}:{user['runAsGroup']}" == RUNTIME.blob(RUNTIME.config_digest)["config"]["User"]
+
+
+def compose(file: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs Docker Compose on a file, with nothing of this machine's environment."""
+    command = [str(COMPOSE), "-f", str(file), *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env={"HOME": "/nonexistent"} | environment
+    )
+
+
+def test_compose_takes_it_and_refuses_what_is_misspelt(tmp_path: Path) -> None:
+    file = ROOT / "containers" / "compose.yaml"
+    done = compose(file, "config", "--quiet", BUNDLES=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    wrong = tmp_path / "compose.yaml"
+    wrong.write_text(file.read_text("utf-8").replace("read_only:", "readonly:"), "utf-8")
+    done = compose(wrong, "config", "--quiet", BUNDLES=str(tmp_path))
+    assert done.returncode != 0 and "readonly" in done.stderr
+
+
+def test_compose_asks_for_the_folder_of_bundles() -> None:
+    done = compose(ROOT / "containers" / "compose.yaml", "config", "--quiet")
+    assert done.returncode != 0 and "name the folder that holds model.bundle" in done.stderr
+
+
+def test_compose_starts_it_with_every_right_taken_away_and_removes_it(engine: Engine, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    shutil.copyfile(BUNDLE.resolve(), tmp_path / "model.bundle")
+    (tmp_path / "model.bundle").chmod(0o644)
+    with open(RUNTIME.path, "rb") as handle:
+        engine.client.images.load(handle)
+    file = (ROOT / "containers" / "compose.yaml").resolve()
+    environment = {"DOCKER_HOST": f"unix://{engine.socket}", "BUNDLES": str(tmp_path)}
+    try:
+        done = compose(file, "up", "--detach", "--pull=never", **environment)
+        assert done.returncode == 0, done.stderr
+        container = engine.client.containers.get("trtmc-trtmc-1")  # as compose.yaml's first lines say
+        host = container.attrs["HostConfig"]
+        assert container.attrs["State"]["Running"], container.logs()
+        assert host["ReadonlyRootfs"] and host["NetworkMode"] == "none" and host["CapDrop"] == ["ALL"]
+        assert [(mount["Destination"], mount["RW"]) for mount in container.attrs["Mounts"]] == [("/bundles", False)]
+    finally:
+        done = compose(file, "down", "--timeout=20", **environment)
+    assert done.returncode == 0, done.stderr
+    with pytest.raises(docker.errors.NotFound):
+        engine.client.containers.get("trtmc-trtmc-1")
 
 
 def start(engine: Engine, bundles: Path) -> docker.models.containers.Container:

@@ -7,10 +7,11 @@ load(":cuda.bzl", "cuda_toolkit")
 load(":pinned.bzl", "deb_group", "hub", "packed_debs", "sdist", "wheel")
 
 # Wheels that are more than a Python library: text to append to their BUILD files.
-_MORE = {name: "//third_party/build_files:{}.BUILD".format(name) for name in ["buildstream", "onnx", "openvino", "pybind11", "ruff", "tensorrt-rtx-cu13-libs"]}
+_MORE = {name: "//third_party/build_files:{}.BUILD".format(name) for name in ["buildstream", "kubernetes-validate", "onnx", "openvino", "pybind11", "ruff", "tensorrt-rtx-cu13-libs"]}
 
 # Parts of a wheel that this build has no use for.
 _EXCLUDE = {
+    "kubernetes-validate": ["**"],
     "openvino": [
         "openvino/libs/*gpu*",
         "openvino/libs/*npu*",
@@ -56,6 +57,7 @@ def pinned_repositories():
         if name in _MORE:
             pypi[name.replace("-", "_") + "_more"] = "@{}//:more".format(repository)
     pypi["openvino_cpu_libraries"] = "@wheel_openvino//:cpu_libraries"
+    pypi["tensorrt_rtx_licence"] = "@wheel_tensorrt_rtx_cu13_libs//:licence"
     for name, pin in SDISTS.items():
         repository = "sdist_" + name.replace("-", "_")
         sdist(
