@@ -96,7 +96,7 @@ def starlark(value: Any, depth: int) -> str:
 
 
 def run(script: str, *arguments: str) -> str:
-    """Runs one of the fetch scripts; its own error message is enough."""
+    """Runs one of the fetch scripts, before any lock is written; its own error message is enough."""
     done = subprocess.run(
         [sys.executable, str(FETCH / script), *arguments], stdout=subprocess.PIPE, text=True, check=False
     )
@@ -157,7 +157,7 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 
 
 def save(path: Path, text: str) -> None:
-    """Writes a lock and shows the difference."""
+    """Writes a lock whole or not at all, and shows the difference."""
     old = path.read_text("utf-8") if path.is_file() else ""
     if old == text:
         print(f"{path.name}: unchanged")
@@ -165,40 +165,58 @@ def save(path: Path, text: str) -> None:
     sys.stdout.writelines(
         difflib.unified_diff(old.splitlines(True), text.splitlines(True), f"old/{path.name}", f"new/{path.name}", n=0)
     )
-    path.write_text(text, "utf-8")
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        temporary.write_text(text, "utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def known(deps: dict[str, Any]) -> set[str]:
+    """Everything that --only may name."""
+    return {"", "bazel", *LOCKS, *(f"{kind}.{name}" for kind in LOCKS for name in deps[kind])}
+
+
+def refresh(kind: str, deps: dict[str, Any], wanted: str) -> tuple[Path, str, list[str]]:
+    """One generated lock as it should be: its path, its text, and what moved."""
+    lock = LOCKS[kind]
+    old = lock.read()
+    new: dict[str, Any] = {}
+    for name, spec in deps[kind].items():
+        if wanted not in ("", kind, f"{kind}.{name}"):
+            new[name] = old.get(name)
+        elif kind == "wheels":
+            new[name] = lock_wheel(name, spec, deps["python"]["versions"], old.get(name, {}))
+        elif kind == "sdists":
+            new[name] = lock_sdist(name, spec, old.get(name, {}))
+        else:
+            new[name] = lock_debs(name, spec)
+    return lock.path, lock.text({name: entry for name, entry in new.items() if entry}), changes(old, new)
+
+
+def refresh_bazel(deps: dict[str, Any]) -> tuple[Path, str, list[str]]:
+    """The lock of Bazel's own packages, likewise."""
+    lines = lock_debs("bazel", deps["bazel"])
+    before = BAZEL_LOCK.read_text("utf-8").splitlines() if BAZEL_LOCK.is_file() else []
+    return BAZEL_LOCK, "\n".join(lines) + "\n", changes({"bazel": before}, {"bazel": lines})
 
 
 def main(argv: list[str]) -> int:
-    """The command line."""
+    """The command line. Locks are written when all that were asked for are known, so a failure leaves every one as it
+    was."""
     parser = argparse.ArgumentParser(prog="lock.py", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", help="wheels, sdists, debs, bazel, or one entry such as debs.onig")
     wanted = parser.parse_args(argv).only
     deps = tomllib.loads((THIRD_PARTY / "deps.toml").read_text("utf-8"))
-
-    def asked(kind: str, name: str = "") -> bool:
-        return wanted in ("", kind, f"{kind}.{name}")
-
-    for kind, lock in LOCKS.items():
-        if wanted.split(".")[0] not in ("", kind):
-            continue
-        old = lock.read()
-        new: dict[str, Any] = {}
-        for name, spec in deps[kind].items():
-            if not asked(kind, name):
-                new[name] = old.get(name)
-            elif kind == "wheels":
-                new[name] = lock_wheel(name, spec, deps["python"]["versions"], old.get(name, {}))
-            elif kind == "sdists":
-                new[name] = lock_sdist(name, spec, old.get(name, {}))
-            else:
-                new[name] = lock_debs(name, spec)
-        print("\n".join(changes(old, new)) or f"  {kind}: no version moved")
-        save(lock.path, lock.text({name: entry for name, entry in new.items() if entry}))
-    if asked("bazel"):
-        lines = lock_debs("bazel", deps["bazel"])
-        before = BAZEL_LOCK.read_text("utf-8").splitlines() if BAZEL_LOCK.is_file() else []
-        print("\n".join(changes({"bazel": before}, {"bazel": lines})) or "  bazel: no version moved")
-        save(BAZEL_LOCK, "\n".join(lines) + "\n")
+    if wanted not in known(deps):
+        parser.error(f"third_party/deps.toml has no {wanted}")
+    fresh = [refresh(kind, deps, wanted) for kind in LOCKS if wanted.split(".")[0] in ("", kind)]
+    if wanted in ("", "bazel"):
+        fresh.append(refresh_bazel(deps))
+    for path, text, moved in fresh:
+        save(path, text)
+        print("\n".join(moved) or f"  {path.name}: no version moved")
     return 0
 
 
