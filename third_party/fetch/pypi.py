@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import os
 import subprocess
 import sys
@@ -91,14 +92,20 @@ def environment() -> dict[str, str]:
     }
 
 
+def interpreter() -> str:
+    """The Python whose pip is used: this one, or, in a bare virtual environment as Bazel's programs have, its base."""
+    return sys.executable if importlib.util.find_spec("pip") else getattr(sys, "_base_executable", sys.executable)
+
+
 def pip_download(arguments: list[str], into: Path, extra_path: Path | None = None) -> Path:
     """Runs `pip download` and returns the one file that came."""
     env = environment() | ({"PYTHONPATH": str(extra_path)} if extra_path else {})
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(into), *arguments]
+    python = interpreter()
+    command = [python, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(into), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     if "No module named pip" in done.stderr:
         raise FetchError(
-            f"{sys.executable} has no pip.\n"
+            f"{python} has no pip.\n"
             "What to do: install it (Debian: apt-get install python3-pip), or set HOST_PYTHON to a Python that has it."
         )
     files = [path for path in into.iterdir() if path.is_file()]

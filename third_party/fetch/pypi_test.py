@@ -51,6 +51,14 @@ def test_settings_that_change_the_choice_of_files_are_overruled(monkeypatch: pyt
 def test_pip_failure_is_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    monkeypatch.setattr(pypi.sys, "executable", "/bin/false")
+    monkeypatch.setattr(pypi, "interpreter", lambda: "/bin/false")
     with pytest.raises(pypi.FetchError, match="pip download nothing==1"):
         pypi.download_wheel("nothing==1", "3.11", tmp_path)
+
+
+def test_a_bare_virtual_environment_uses_the_pip_of_its_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pypi.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(pypi.sys, "_base_executable", "/usr/bin/base")
+    assert pypi.interpreter() == "/usr/bin/base"
+    monkeypatch.setattr(pypi.importlib.util, "find_spec", lambda _: object())
+    assert pypi.interpreter() == pypi.sys.executable
