@@ -72,6 +72,16 @@ WHEELS = {
             ],
         },
     },
+    "execnet": {
+        "version": "2.1.2",
+        "deps": [],
+        "files": {
+            "any": [
+                "execnet-2.1.2-py3-none-any.whl",
+                "67fba928dd5a544b783f6056f449e5e3931a5c378b128bc18501f7ea79e296ec",
+            ],
+        },
+    },
     "gguf": {
         "version": "0.19.0",
         "deps": [
@@ -397,6 +407,19 @@ WHEELS = {
             "any": [
                 "pytest-9.2.0-py3-none-any.whl",
                 "07acdcf88ec174f907dc01af70bf52d49b014bbab03faeeade31c96b18c2e588",
+            ],
+        },
+    },
+    "pytest-xdist": {
+        "version": "3.8.0",
+        "deps": [
+            "execnet",
+            "pytest",
+        ],
+        "files": {
+            "any": [
+                "pytest_xdist-3.8.0-py3-none-any.whl",
+                "202ca578cfeb7370784a8c33d6d05bc6e13b4f25b5053c30a152269fd10f0b88",
             ],
         },
     },

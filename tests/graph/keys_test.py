@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,25 @@ def told(*words: str) -> str:
     return os.path.realpath(subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip())
 
 
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
+    """A second checkout, unpacked once for all tests here."""
+    with checkout(tmp_path_factory.mktemp("keys"), "other") as here:
+        yield here
+
+
+@pytest.fixture
+def other(others: Checkout) -> Iterator[Checkout]:
+    """Another machine's checkout: nothing is built in it, and its server has yet to start, where a test says."""
+    yield others
+    others.bazel("clean")
+    others.bazel("shutdown")
+    others.prefix = ()
+
+
 @pytest.mark.parametrize("what", ["compiler", "cc1plus", "libc"])
 def test_bld_2_machines_that_differ_behind_the_same_paths_share_no_cpp(
-    tree: Checkout, tmp_path: Path, what: str
+    tree: Checkout, other: Checkout, tmp_path: Path, what: str
 ) -> None:
     if os.getuid() != 0 or not shutil.which("unshare"):
         pytest.skip("not run here: another file at the same path needs a mount namespace")
@@ -46,14 +63,15 @@ def test_bld_2_machines_that_differ_behind_the_same_paths_share_no_cpp(
         "libc": told(gcc, "-print-file-name=libc.so.6"),
     }[what]
     tree.build(CPP, BUNDLE)
-    with checkout(tmp_path, "other") as other:
-        other.prefix = ("unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"')
-        other.prefix += (str(other_file(place, tmp_path)), place)
-        result = other.build(CPP, BUNDLE)
-        assert [spawn for spawn in result.spawns if spawn.mnemonic == "CppCompile" and spawn.cached] == []
-        assert result.executed("CppCompile"), "nothing was compiled"
-        assert result.executed("TrtmcEngine") == result.executed("TrtmcBundle") == []
-        assert [sha256(path) for path in other.files(BUNDLE)] == [sha256(path) for path in tree.files(BUNDLE)]
+    # A server sees the file system as it was when it started.
+    words = ("unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"')
+    other.prefix = (*words, str(other_file(place, tmp_path)), place)
+    result = other.build(CPP, BUNDLE)
+    assert [spawn for spawn in result.spawns if spawn.mnemonic == "CppCompile" and spawn.cached] == []
+    assert result.executed("CppCompile"), "nothing was compiled"
+    assert [spawn for spawn in result.spawns if spawn.mnemonic == "TrtmcEngine"], "the cache was not asked"
+    assert result.executed("TrtmcEngine") == result.executed("TrtmcBundle") == []
+    assert [sha256(path) for path in other.files(BUNDLE)] == [sha256(path) for path in tree.files(BUNDLE)]
 
 
 def test_bld_3_compiled_python_files_are_no_inputs(tree: Checkout) -> None:
@@ -98,18 +116,18 @@ def strange_environment(scratch: Path) -> dict[str, str]:
     }
 
 
-def test_bld_4_the_machine_s_environment_reaches_no_action(tree: Checkout, tmp_path: Path) -> None:
+def test_bld_4_the_machine_s_environment_reaches_no_action(tree: Checkout, other: Checkout, tmp_path: Path) -> None:
     tree.build(BUNDLE, CPP)
-    with checkout(tmp_path, "other") as other:
-        if os.getuid() == 0 and shutil.which("unshare"):
-            other.prefix = ("unshare", "--uts", "sh", "-c", 'hostname elsewhere-host && exec "$@"', "sh")
-        environment = strange_environment(tmp_path)
-        assert other.build(BUNDLE, CPP, env=environment).executed() == [], "keys differ"
-        other.bazel("clean", env=environment)
-        again = other.build("--disk_cache=", "--stamp", BUNDLE, env=environment)
-        assert again.executed("TrtmcEngine") and again.executed("TrtmcBundle")
-        (mine,), (theirs,) = tree.files(BUNDLE), other.files(BUNDLE)
-        assert sha256(mine) == sha256(theirs)
-        content = theirs.read_bytes()
-        for word in ("elsewhere-host", os.uname().nodename, str(tmp_path), str(other.output_base)):
-            assert len(word) < 6 or word.encode() not in content, word  # a shorter one is there by chance
+    if os.getuid() == 0 and shutil.which("unshare"):
+        other.prefix = ("unshare", "--uts", "sh", "-c", 'hostname elsewhere-host && exec "$@"', "sh")
+    environment = strange_environment(tmp_path)
+    first = other.build(BUNDLE, CPP, env=environment)
+    assert first.spawns and first.executed() == [], "keys differ"
+    other.bazel("clean", env=environment)
+    again = other.build("--disk_cache=", "--stamp", BUNDLE, env=environment)
+    assert again.executed("TrtmcEngine") and again.executed("TrtmcBundle")
+    (mine,), (theirs,) = tree.files(BUNDLE), other.files(BUNDLE)
+    assert sha256(mine) == sha256(theirs)
+    content = theirs.read_bytes()
+    for word in ("elsewhere-host", os.uname().nodename, str(tmp_path), str(other.output_base)):
+        assert len(word) < 6 or word.encode() not in content, word  # a shorter one is there by chance
