@@ -1,5 +1,5 @@
 """`make test`: every test of the build, then those that cannot run inside an action, then one closing line that
-counts them.
+counts them. What the latter need of the machine is installed meanwhile.
 
 python3 tools/run_tests.py [PATTERN...]      patterns as for `bazel test`; default //...
 """
@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
@@ -32,6 +34,16 @@ def bazel_tests(patterns: list[str], events: Path) -> tuple[int, Counter[str]]:
     return done.returncode, counts
 
 
+def closing_counts(line: str) -> Counter[str] | None:
+    """How many tests passed, failed and were skipped, if this is the line that pytest ends with."""
+    if not re.search(r"\b(passed|failed|errors?|skipped)\b.* in [\d.]+s", line):
+        return None
+    counts: Counter[str] = Counter()
+    for number, word in re.findall(r"(\d+) (passed|failed|errors?|skipped)", line):
+        counts["failed" if word.startswith("error") else word] += int(number)
+    return counts
+
+
 def suite(target: str) -> tuple[int, Counter[str]]:
     """Runs one suite with `bazel run`; its output is shown as it comes."""
     counts: Counter[str] = Counter()
@@ -40,23 +52,30 @@ def suite(target: str) -> tuple[int, Counter[str]]:
     )
     for line in process.stdout or []:
         print(line, end="", flush=True)
-        if re.search(r"\b(passed|failed|error)\b.* in [\d.]+s", line):
-            counts = Counter(
-                {
-                    {"error": "failed", "errors": "failed"}.get(word, word): int(number)
-                    for number, word in re.findall(r"(\d+) (\w+)", line)
-                }
-            )
+        counts = closing_counts(line) or counts
     return process.wait(), counts
+
+
+@contextmanager
+def containers() -> Iterator[None]:
+    """Installs what the suites need beyond a build while the block runs, and then shows what the installer said; where
+    something cannot be had, its tests say "not run here".
+    """
+    with tempfile.TemporaryFile("w+") as said:
+        installer = subprocess.Popen([REPO / "tools" / "setup-containers.sh"], stdout=said, stderr=subprocess.STDOUT)
+        try:
+            yield
+        finally:
+            installer.wait()
+            said.seek(0)
+            print(said.read(), end="", flush=True)
 
 
 def main(patterns: list[str]) -> int:
     """Runs all, prints the closing line, and fails if anything failed or nothing ran."""
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, nullcontext() if patterns else containers():
         status, counts = bazel_tests(patterns or ["//..."], Path(scratch) / "events.json")
     if status == 0 and not patterns:
-        # What they need beyond a build; where it cannot be had, those tests say "not run here".
-        subprocess.run([REPO / "tools" / "setup-containers.sh"], check=False)
         for target in SUITES:
             suite_status, suite_counts = suite(target)
             status = status or suite_status

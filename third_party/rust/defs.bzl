@@ -12,7 +12,8 @@ cc_library(name = "text", srcs = [":text_rust"], hdrs = ["text.h"], linkopts = [
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
 
 def _resources(_os, _inputs):
-    return {"cpu": 2, "memory": 2000}
+    # cargo uses two cores at times, and one for its long crates: another action can run beside it.
+    return {"cpu": 1, "memory": 2000}
 
 def _impl(ctx):
     cc = find_cc_toolchain(ctx)
