@@ -19,6 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+#: A server that lives for a few commands is better off without the compiler that pays after minutes, and with a simple
+#: garbage collector: a quarter less of processor time.
+STARTUP = ("--host_jvm_args=-XX:TieredStopAtLevel=1", "--host_jvm_args=-XX:+UseSerialGC")
+
 ROOT = Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", Path(__file__).resolve().parents[2]))
 
 
@@ -80,7 +84,7 @@ class Checkout:
         """Runs one Bazel command; the log of actions is read for commands that have one."""
         log = self.output_base.parent / f"{self.output_base.name}.spawns.json"
         log.unlink(missing_ok=True)
-        words = ["bazel", f"--output_base={self.output_base}", "--max_idle_secs=60", *self.startup, command]
+        words = ["bazel", f"--output_base={self.output_base}", "--max_idle_secs=60", *STARTUP, *self.startup, command]
         if command in ("build", "test", "run"):
             words += [f"--execution_log_json_file={log}", "--curses=no", "--color=no", "--jobs=2"]
         words += arguments
