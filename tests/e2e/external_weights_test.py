@@ -33,7 +33,9 @@ def test_the_same_logits_bit_for_bit(tmp_path: Path, precision: str, tied: bool)
     assert np.array_equal(one.logits(IDS), other.logits(IDS))
     assert np.array_equal(one.logits(IDS, chunk=2), other.logits(IDS, chunk=2))
     bindings = inspect(external)["components"][0]["engines"][0]["weights"]
-    assert {tuple(binding["steps"]) for binding in bindings} == {() if precision == "bf16" else ("cast",)}
+    casts = {"cast" in binding["steps"] for binding in bindings}
+    assert casts == {precision != "bf16"}
+    assert any("reshape" in binding["steps"] for binding in bindings)  # [out, in] is bound as [1, out, in]
 
 
 def test_they_are_the_oracles(tmp_path: Path) -> None:

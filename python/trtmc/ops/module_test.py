@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trtmc.core.contract import TensorSpec
+from trtmc.core.contract import TensorSpec, WeightBinding
 from trtmc.core.dtype import DType
 from trtmc.core.errors import InternalError
 from trtmc.core.weights import ConstantData
 from trtmc.ops import Module, ModuleList, NetworkModule, Parameter, Tensor
 from trtmc.ops import functional as F
 from trtmc.ops.lowering.lower import LoweredNetwork, lower
+from trtmc.ops.lowering.network import NetworkLowering
 from trtmc.ops.lowering.text import network_text
 from trtmc.ops.tensor import product
 
@@ -73,6 +74,32 @@ def test_text_of_a_network() -> None:
         "%4 = ELEMENTWISE(%1, %3) op=SUM : float32[?,?,4]  # add\n"
         "output y = %4 : float32[?,?,4]\n"
     )
+
+
+def test_a_weight_outside_is_an_input_in_the_shape_of_its_first_use() -> None:
+    net = Net()
+    for name, parameter in net.named_parameters():
+        binding = WeightBinding(name, DType.F32, (4, 3), name)
+        parameter.load(ConstantData(name, DType.F32, (4, 3), np.empty(0, np.float32), binding))
+    lowered = lower(net)
+    assert network_text(lowered.network, hashes=False) == (
+        "input %x : float32[batch,sequence,3]\n"
+        "input %blocks.0.weight : float32[1,4,3]\n"
+        "input %blocks.1.weight : float32[1,4,3]\n"
+        "%0 = MATRIX_MULTIPLY(%x, %blocks.0.weight) op0=NONE op1=TRANSPOSE : float32[?,?,4]  # blocks.0/matmul\n"
+        "%1 = MATRIX_MULTIPLY(%x, %blocks.1.weight) op0=NONE op1=TRANSPOSE : float32[?,?,4]  # blocks.1/matmul\n"
+        "%2 = ELEMENTWISE(%0, %1) op=SUM : float32[?,?,4]  # add\n"
+        "output y = %2 : float32[?,?,4]\n"
+    )
+    assert {(w.shape, w.steps) for w in lowered.weights} == {((1, 4, 3), ("reshape",))}
+
+
+def test_a_weight_outside_under_two_shapes_is_one_input_and_a_view() -> None:
+    lowering = NetworkLowering()
+    data = ConstantData("w", DType.F16, (4, 3), np.empty(0, np.float16), WeightBinding("w", DType.F16, (4, 3), "w"))
+    table, matrix, again = lowering.constant(data), lowering.constant(data, (1, 4, 3)), lowering.constant(data)
+    assert (tuple(table.shape), tuple(matrix.shape)) == ((4, 3), (1, 4, 3)) and again is table
+    assert [(w.input, w.shape, w.steps) for w in lowering.weights] == [("w", (4, 3), ())]
 
 
 def test_constants_are_not_copied() -> None:

@@ -2,12 +2,13 @@
 
 Layers are named after the module path and the op ("model.layers.0.mlp.up_proj/matmul"), so that texts, errors and
 profiles read like the model. Constants point into the caller's arrays; `keepalive` holds those until the network is
-gone. The same weight used twice becomes one constant. A weight that stands outside becomes an input of its own shape,
-behind those that the module declares. Knows no model.
+gone. The same weight used twice becomes one constant. A weight that stands outside becomes an input behind those that
+the module declares, in the shape of its first use. Knows no model.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ class NetworkLowering:
         self.constant_bytes = 0
         self.weights: list[WeightBinding] = []
         self._constants: dict[tuple[int | str, tuple[int, ...]], Any] = {}
+        self._external_inputs: dict[str, Any] = {}
         self._scalars: dict[tuple[float, DType, int], Any] = {}
         self._kept: set[int] = set()
         self._names: dict[str, int] = {}
@@ -78,14 +80,19 @@ class NetworkLowering:
         return self._constants[key]
 
     def _external(self, data: ConstantData, binding: WeightBinding, shape: tuple[int, ...]) -> Any:
-        """The input that takes the weight, made at its first use; another shape is a view of it."""
-        key = (binding.input, binding.shape)
-        if key not in self._constants:
+        """The input that takes the weight, in the shape of its first use; another shape is a view of it.
+
+        Each view is a layer that TensorRT has to compile, for a tensor that the runtime can bind in any shape.
+        """
+        if binding.input not in self._external_inputs:
+            if shape != binding.shape:
+                binding = replace(binding, shape=shape, steps=("reshape", *binding.steps))
             self.weights.append(binding)
-            self._constants[key] = self.add_input(TensorSpec(binding.input, binding.dtype, binding.shape))
+            self._external_inputs[binding.input] = self.add_input(TensorSpec(binding.input, binding.dtype, shape))
+            self._constants[(binding.input, shape)] = self._external_inputs[binding.input]
         view = (binding.input, shape)
         if view not in self._constants:
-            layer = self.network.add_shuffle(self._constants[key])
+            layer = self.network.add_shuffle(self._external_inputs[binding.input])
             if layer is None:
                 raise self.refused(f"a view of weight '{data.name}'")
             layer.reshape_dims = shape
