@@ -1,6 +1,6 @@
 """engine: one component of a checkpoint, compiled for the target of the current platform."""
 
-load("//bazel/targets:table.bzl", "TYPES", "lacking_sentence")
+load("//bazel/targets:table.bzl", "TYPES", "lacking_sentence", "option_sentence")
 load(":knobs.bzl", "KNOB_ATTRS", "knob_options")
 load(":providers.bzl", "CheckpointInfo", "EngineInfo", "FamilyInfo")
 
@@ -37,9 +37,12 @@ def _impl(ctx):
     if ctx.attr.max_sequence:
         args.add("--max-sequence", ctx.attr.max_sequence)
     args.add("--max-batch", ctx.attr.max_batch)
-    for key in ctx.attr.options:
+    for key, value in ctx.attr.options.items():
         if key in KNOB_ATTRS:
             fail("{}: '{}' is an attribute of engine(), not one of `options`".format(ctx.label, key))
+        refusal = option_sentence(compiler.compiler, key, value)
+        if refusal:
+            fail("{}: {}".format(ctx.label, refusal))
     for key, value in sorted((ctx.attr.options | knob_options(ctx, compiler.compiler)).items()):
         args.add("--option", "{}={}".format(key, value))
     args.add("--out-engine", engine)
@@ -84,7 +87,7 @@ The output group `report` says how long each phase took and what memory it neede
         "family": attr.label(mandatory = True, providers = [FamilyInfo], doc = "The owner of the model."),
         "max_batch": attr.int(default = 1, doc = "Sequences at once."),
         "max_sequence": attr.int(doc = "Rows of the KV cache; 0 means the model's own limit, at most 2048."),
-        "options": attr.string_dict(doc = "Compiler options."),
+        "options": attr.string_dict(doc = "Options of a compiler that are no attributes: of the CPU's, `kernels` and `compute`."),
         "weights": attr.string(
             default = "embedded",
             values = ["embedded", "external"],

@@ -3,6 +3,8 @@
 Names, defaults and values are those of python/trtmc/compilers/tensorrt/knobs.py; a test compares the two.
 """
 
+load("//bazel/targets:table.bzl", "knob_sentence")
+
 TACTIC_SOURCES = ["edge_mask_convolutions", "jit_convolutions"]
 
 # Defaults of the attributes, as attributes hold them.
@@ -59,6 +61,9 @@ def knob_options(ctx, compiler):
             fail("{}: tactic_sources has '{}'; it takes [\"default\"], [] or some of {}".format(ctx.label, source, ", ".join(TACTIC_SOURCES)))
     if ctx.attr.workspace_mib < 0 or ctx.attr.workspace_mib > 1 << 20:
         fail("{}: workspace_mib is {}; it takes 0 to {}".format(ctx.label, ctx.attr.workspace_mib, 1 << 20))
+    refusal = knob_sentence(compiler, ctx.attr.build_route, ctx.attr.workspace_mib)
+    if refusal:
+        fail("{}: {}".format(ctx.label, refusal))
     return _as_text(ctx.attr)
 
 def default_knob_options():

@@ -161,11 +161,16 @@ def rules_test_suite(name):
     )
     _knobs_cpu_test(name = name + "_knobs_cpu", given = [], target_under_test = ":tuned_engine")
     _refused(name + "_knob_twice", "'profiles' is an attribute of engine()", engine, options = {"profiles": "exact"}, **tuned)
+    _refused(name + "_unknown_option", "compiler 'openvino' has no option 'banana'", engine, options = {"banana": "1"}, **tuned)
+    _refused(name + "_option_value", "option 'kernels' of compiler 'openvino' is one of auto, trtmc, openvino, found 'fast'", engine, options = {"kernels": "fast"}, **tuned)
     _refused(name + "_tactics", "tactic_sources has 'cudnn'", engine, test = _refused_sm_89_test, tactic_sources = ["cudnn"], **tuned)
+    _refused(name + "_build_route", "offers no build routes, so build_route '-a=b' would do nothing", engine, test = _refused_sm_89_test, build_route = "-a=b", **tuned)
+    _refused(name + "_small_workspace", "compiles nothing with less than 8.", engine, test = _refused_sm_89_test, workspace_mib = 7, **tuned)
     _refused(name + "_workspace", "workspace_mib is -1", engine, test = _refused_sm_89_test, workspace_mib = -1, **tuned)
     native.test_suite(
         name = name,
         tests = [":" + name + "_" + test for test in [
+            "build_route",
             "bundle",
             "checkpoint",
             "component_twice",
@@ -174,10 +179,13 @@ def rules_test_suite(name):
             "knobs_cpu",
             "knobs_sm_89",
             "no_files",
+            "option_value",
             "same_name",
+            "small_workspace",
             "tactics",
             "two_families",
             "unknown_component",
+            "unknown_option",
             "workspace",
         ]],
     )

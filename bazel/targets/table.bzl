@@ -7,19 +7,29 @@ COMPILERS; its targets exist, and building for one fails in analysis with that s
 
 load("//third_party:wheels.lock.bzl", "WHEELS")
 
-# Name -> version, whether engines can be built on any CPU, and what is missing, if it is.
+# Name -> version, whether engines can be built on any CPU, what is missing, if it is, and the options that are no attributes of
+# engine(). Of TensorRT's knobs: whether there are build routes, and the least workspace (MiB) in which any decoder compiles.
 COMPILERS = {
     "openvino": struct(
+        build_routes = False,
+        min_workspace_mib = 0,
+        options = {"compute": ["f32", "bf16"], "kernels": ["auto", "trtmc", "openvino"]},
         version = WHEELS["openvino"]["version"],
         needs_gpu = False,
         missing = "",
     ),
     "tensorrt": struct(
+        build_routes = True,
+        min_workspace_mib = 0,
+        options = {},
         version = WHEELS["tensorrt-cu13-bindings"]["version"],
         needs_gpu = True,
         missing = "this build has no TensorRT 11 builder library (its package only fetches it from elsewhere), and building needs a GPU of the target",
     ),
     "tensorrt_rtx": struct(
+        build_routes = False,
+        min_workspace_mib = 8,
+        options = {},
         version = WHEELS["tensorrt-rtx-cu13-libs"]["version"],
         needs_gpu = False,
         missing = "",
@@ -90,7 +100,53 @@ def table_record(name):
     Returns:
       a dict, ready for JSON.
     """
-    return target_info(name) | {"holds": TARGETS[name].holds, "memory_gb": TARGETS[name].memory_gb}
+    target = TARGETS[name]
+    compiler = COMPILERS[target.compiler]
+    return target_info(name) | {
+        "build_routes": compiler.build_routes,
+        "holds": target.holds,
+        "memory_gb": target.memory_gb,
+        "min_workspace_mib": compiler.min_workspace_mib,
+    }
+
+def option_sentence(compiler, name, value):
+    """Why a compiler does not take one of the `options` of engine(), or "" if it does.
+
+    Args:
+      compiler: a key of COMPILERS.
+      name: of the option.
+      value: text.
+    Returns:
+      a sentence.
+    """
+    known = COMPILERS[compiler].options
+    if name not in known:
+        return "compiler '{}' has no option '{}'; it has {}".format(compiler, name, ", ".join(known) or "none")
+    if value not in known[name]:
+        return "option '{}' of compiler '{}' is one of {}, found '{}'".format(name, compiler, ", ".join(known[name]), value)
+    return ""
+
+def knob_sentence(compiler, build_route, workspace_mib):
+    """Why a compiler does not take these values of its knobs, or "" if it does.
+
+    Args:
+      compiler: a key of COMPILERS.
+      build_route: text; "" for none.
+      workspace_mib: a number; 0 leaves the compiler's limit.
+    Returns:
+      a sentence.
+    """
+    record = COMPILERS[compiler]
+    if build_route and not record.build_routes:
+        return "{} {} offers no build routes, so build_route '{}' would do nothing. What to do: leave it out".format(compiler, record.version, build_route)
+    if workspace_mib and workspace_mib < record.min_workspace_mib:
+        return "workspace_mib is {}, but {} {} compiles nothing with less than {}. What to do: give that or more, or leave it out".format(
+            workspace_mib,
+            compiler,
+            record.version,
+            record.min_workspace_mib,
+        )
+    return ""
 
 def lacking_sentence(name, precision):
     """Why a precision cannot be built, for a target or at all, or "" if it can.

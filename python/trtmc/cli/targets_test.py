@@ -83,6 +83,8 @@ def test_weights_that_do_not_fit_float16_are_an_error(run: Run, tmp_path: Path) 
     ("arguments", "code", "slug", "words"),
     [
         (("--target", "sm_42"), 2, "target.unknown", "there is no target 'sm_42'; known are cpu_x86_64"),
+        (("--target", "sm_89", "--option", "build_route=-a=b"), 4, "compiler.build_route", "offers no build routes"),
+        (("--target", "sm_89", "--option", "workspace_mib=7"), 2, "compiler.option", "nothing with less than 8"),
         (("--target", "sm_75", "--precision", "bf16"), 4, "target.precision", "sm_75 cannot hold bf16"),
         (
             ("--target", "sm_75", "--precision", "fp8"),

@@ -64,11 +64,14 @@ class TargetInfo:
 
 @dataclass(frozen=True)
 class NamedTarget:
-    """A row of the table: a target, the element types that its engines can hold, and the memory of its largest GPU."""
+    """A row of the table: a target, the element types that its engines can hold, the memory of its largest GPU, and
+    what its compiler takes of two knobs."""
 
     info: TargetInfo
     holds: tuple[str, ...]
     memory_gb: int | None
+    build_routes: bool
+    min_workspace_mib: int
 
 
 def target_table() -> dict[str, NamedTarget]:
@@ -76,9 +79,15 @@ def target_table() -> dict[str, NamedTarget]:
     path = Path(__file__).with_name("targets.json")
     rows = {}
     for record in json.loads(path.read_text("utf-8")):
-        holds, memory_gb = tuple(record.pop("holds")), record.pop("memory_gb")
-        rows[record["name"]] = NamedTarget(TargetInfo.from_json(record, str(path)), holds, memory_gb)
+        more = {key: record.pop(key) for key in ("memory_gb", "build_routes", "min_workspace_mib")}
+        holds = tuple(record.pop("holds"))
+        rows[record["name"]] = NamedTarget(TargetInfo.from_json(record, str(path)), holds, **more)
     return rows
+
+
+def row_of_compiler(compiler: str) -> NamedTarget | None:
+    """Any row of a compiler, for what the table says of the compiler and not of one target."""
+    return next((row for row in target_table().values() if row.info.compiler == compiler), None)
 
 
 def named_targets() -> dict[str, TargetInfo]:

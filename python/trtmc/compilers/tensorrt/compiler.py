@@ -15,7 +15,7 @@ from trtmc.compilers.tensorrt.configuration import fix_layouts, set_target
 from trtmc.compilers.tensorrt.failure import BuildLog
 from trtmc.compilers.tensorrt.head_size import pad_heads
 from trtmc.compilers.tensorrt.interruption import Interruption
-from trtmc.compilers.tensorrt.knobs import KNOBS, apply_knobs
+from trtmc.compilers.tensorrt.knobs import KNOBS, apply_knobs, check_knobs
 from trtmc.compilers.tensorrt.memory import lean_memory
 from trtmc.compilers.tensorrt.plan import PlanEngine, PlanFile
 from trtmc.compilers.tensorrt.profiles import ProfileMode, add_profile, engine_profiles
@@ -28,6 +28,11 @@ class _TensorRt(Compiler):
 
     options = KNOBS
 
+    def chosen(self, options: CompileOptions) -> dict[str, str]:
+        chosen = super().chosen(options)
+        check_knobs(chosen, options.target)
+        return chosen
+
     def compile(self, source: NetworkSource, options: CompileOptions) -> PlanEngine:
         chosen = self.chosen(options)
         network, builder, contract, report = source.network, source.builder, source.contract, source.report
@@ -39,7 +44,7 @@ class _TensorRt(Compiler):
             contract = replace(contract, profiles=engine_profiles(contract.profiles, ProfileMode(chosen["profiles"])))
             config = builder.create_builder_config()
             set_target(config, options.target)
-            apply_knobs(config, chosen, options.target)
+            apply_knobs(config, chosen)
             config.progress_monitor = interruption = Interruption()
             for profile in contract.profiles:
                 add_profile(builder, config, contract.inputs, profile)
@@ -47,7 +52,7 @@ class _TensorRt(Compiler):
         with report.phase("compile"), lean_memory(source.release), interruption.held_back():
             built = plan.build(builder, network, config)
         if not built:
-            raise log.failure(network, options.target)
+            raise log.failure(network, options.target, chosen)
         facts = {
             "compiler": self.name,
             "options": chosen,

@@ -5,6 +5,7 @@ TensorRT reports through the builder's logger; only what was logged since `Build
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from trtmc.core.errors import Unsupported
@@ -26,15 +27,17 @@ class BuildLog:
         found = list(dict.fromkeys(message.strip() for message in self._messages[self._start :]))
         return [message for message in found if _NO_DRIVER not in message] or found
 
-    def failure(self, network: Any, target: TargetInfo) -> Unsupported:
-        """The error to raise when a build gave nothing."""
+    def failure(self, network: Any, target: TargetInfo, chosen: Mapping[str, str]) -> Unsupported:
+        """The error to raise when a build gave nothing; `chosen` are the knobs it was given."""
         said = "; ".join(self.messages) or "it gave no reason"
         names = mentioned_layers(network, said)
         where = f" at layer {', '.join(repr(name) for name in names)}" if names else ""
+        workspace = chosen["workspace_mib"]
+        limited = f" with workspace_mib {workspace} (leave it out, or give more)" if workspace != "0" else ""
         return Unsupported(
             "compiler.tensorrt_refused",
-            f"{target.compiler} {target.compiler_version} cannot compile this network for {target.name}{where}; "
-            f"TensorRT says: {said}",
+            f"{target.compiler} {target.compiler_version} cannot compile this network for {target.name}{limited}"
+            f"{where}; TensorRT says: {said}",
         )
 
 

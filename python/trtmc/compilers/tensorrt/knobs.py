@@ -11,8 +11,8 @@ from typing import Any
 
 from trtmc.compilers.options import FlagsOption, NumberOption, Option, OptionSpec, TextOption
 from trtmc.compilers.tensorrt.profiles import ProfileMode
-from trtmc.core.errors import Unsupported
-from trtmc.core.target import TargetInfo
+from trtmc.core.errors import Unsupported, UsageError
+from trtmc.core.target import TargetInfo, row_of_compiler
 from trtmc.ops.lowering.api import trt
 
 _MIB = 1 << 20
@@ -37,7 +37,27 @@ KNOBS: tuple[Option, ...] = (
 )
 
 
-def apply_knobs(config: Any, chosen: Mapping[str, str], target: TargetInfo) -> None:
+def check_knobs(chosen: Mapping[str, str], target: TargetInfo) -> None:
+    """Refuses what the table of targets knows that the compiler will not take; TensorRT ignores unknown routes."""
+    row = row_of_compiler(target.compiler)
+    if row is None:
+        return
+    compiler = f"{target.compiler} {target.compiler_version}"
+    route, workspace = chosen["build_route"], int(chosen["workspace_mib"])
+    if route and not row.build_routes:
+        raise Unsupported(
+            "compiler.build_route",
+            f"{compiler} offers no build routes, so build_route '{route}' would do nothing; leave it out",
+        )
+    if workspace and workspace < row.min_workspace_mib:
+        raise UsageError(
+            "compiler.option",
+            f"workspace_mib is {workspace}, but {compiler} compiles nothing with less than {row.min_workspace_mib}; "
+            "give that or more, or leave it out",
+        )
+
+
+def apply_knobs(config: Any, chosen: Mapping[str, str]) -> None:
     """Sets the builder's configuration; `chosen` has every knob, checked already."""
     config.builder_optimization_level = int(chosen["optimization_level"])
     if chosen["workspace_mib"] != "0":
@@ -45,7 +65,7 @@ def apply_knobs(config: Any, chosen: Mapping[str, str], target: TargetInfo) -> N
     if chosen["tactic_sources"] != "default":
         config.set_tactic_sources(tactic_mask(chosen["tactic_sources"]))
     if chosen["build_route"]:
-        _set_build_route(config, chosen["build_route"], target)
+        config.build_route = chosen["build_route"]
     _set_flag(config, trt.BuilderFlag.DISABLE_TIMING_CACHE, chosen["timing_cache"] == "off")
     _set_flag(config, trt.BuilderFlag.WEIGHT_STREAMING, chosen["weight_streaming"] == "on")
     _set_flag(config, trt.BuilderFlag.TF32, chosen["tf32"] == "on")
@@ -60,14 +80,3 @@ def tactic_mask(value: str) -> int:
 
 def _set_flag(config: Any, flag: Any, on: bool) -> None:
     (config.set_flag if on else config.clear_flag)(flag)
-
-
-def _set_build_route(config: Any, route: str, target: TargetInfo) -> None:
-    """TensorRT ignores what it does not know, so a route is refused where there are none."""
-    if not config.all_build_routes:
-        raise Unsupported(
-            "compiler.build_route",
-            f"{target.compiler} {target.compiler_version} offers no build routes, so build_route '{route}' would do "
-            "nothing; leave it out",
-        )
-    config.build_route = route

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from trtmc.compilers import CompileOptions, find_compiler
+from trtmc.compilers.tensorrt.configuration import set_target
 from trtmc.compilers.tensorrt.knobs import KNOBS, apply_knobs
+from trtmc.compilers.tensorrt.profiles import add_profile
 from trtmc.core.build import build_network
 from trtmc.core.errors import Unsupported, UsageError
 from trtmc.core.target import named_target
@@ -33,7 +35,7 @@ def configured(**values: str) -> Any:
     lowering = NetworkLowering()
     BUILDERS.append(lowering)
     config = lowering.builder.create_builder_config()
-    apply_knobs(config, chosen(**values), TARGET)
+    apply_knobs(config, chosen(**values))
     return config
 
 
@@ -91,7 +93,35 @@ def test_out_of_range(name: str, value: str, allowed: str) -> None:
 
 def test_a_build_route_is_refused_where_there_are_none() -> None:
     with pytest.raises(Unsupported, match="offers no build routes, so build_route '-a=b' would do nothing"):
-        configured(build_route="-a=b")
+        chosen(build_route="-a=b")
+    assert not NetworkLowering().builder.create_builder_config().all_build_routes, "as the table of targets says"
+
+
+def test_a_workspace_in_which_nothing_compiles_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"workspace_mib is 7, but tensorrt_rtx .* compiles nothing with less than 8"):
+        chosen(workspace_mib="7")
+    for name in ("sm_75", "sm_89", "rtx_portable"):  # the table's number, measured again
+        assert _compiles_with_workspace(tmp_path / f"{name}-8", name, 8)
+        assert not _compiles_with_workspace(tmp_path / f"{name}-7", name, 7)
+
+
+def _compiles_with_workspace(folder: Path, target: str, mib: int) -> bool:
+    model = tiny_llama(hidden_size=64, num_hidden_layers=1).write(folder)
+    build = build_network(model, precision="fp16", max_sequence=64)
+    config = build.builder.create_builder_config()
+    set_target(config, named_target(target))
+    apply_knobs(config, DEFAULTS | {"workspace_mib": str(mib)})
+    for profile in build.contract.profiles:
+        add_profile(build.builder, config, build.contract.inputs, profile)
+    return build.builder.build_serialized_network(build.network, config) is not None
+
+
+def test_a_workspace_too_small_for_this_network_is_named(tmp_path: Path) -> None:
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 4, "max_position_embeddings": 4096}
+    model = tiny_llama(hidden_size=256, num_hidden_layers=1, **heads).write(tmp_path / "model")
+    build = build_network(model, precision="fp16", max_sequence=4096)
+    with pytest.raises(Unsupported, match=r"for sm_89 with workspace_mib 8 \(leave it out, or give more\)"):
+        find_compiler("tensorrt_rtx").compile(build, CompileOptions(TARGET, {"workspace_mib": "8"}))
 
 
 def test_knobs_are_recorded(tmp_path: Path) -> None:
