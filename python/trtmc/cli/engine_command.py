@@ -11,19 +11,19 @@ from trtmc.cli import options as shared
 from trtmc.cli.console import Console, size
 from trtmc.cli.engine_origin import EngineOrigin, contract_file
 from trtmc.cli.outputs import Outputs, check_outputs
+from trtmc.cli.target_options import compile_options, one_target, targets
 from trtmc.compilers import CompiledEngine, CompileOptions, find_compiler
 from trtmc.core.admission import admission_record
 from trtmc.core.build import NetworkBuild, build_network
 from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.report import Report
-from trtmc.core.target import TargetInfo
 
 
 @click.command()
 @click.option("--family", required=True, help="Family that owns the model.")
 @click.option("--checkpoint", required=True, type=shared.FOLDER, help="Checkpoint folder.")
 @click.option("--component", default="llm", show_default=True, help="Which of the family's networks to build.")
-@click.option("--target-info", required=True, type=shared.FILE, help="target.json of the target to build for.")
+@targets("An engine is for one.")
 @shared.limits
 @click.option("--out-engine", required=True, type=shared.FILE, help="Engine file to write.")
 @click.option("--out-contract", required=True, type=shared.FILE, help="Contract (JSON) to write.")
@@ -33,9 +33,10 @@ def engine(
     family: str,
     checkpoint: Path,
     component: str,
-    target_info: Path,
+    target_names: tuple[str, ...],
+    target_infos: tuple[Path, ...],
     precision: str,
-    weights: str,
+    weights: str | None,
     max_sequence: int | None,
     max_batch: int,
     options: tuple[str, ...],
@@ -47,12 +48,11 @@ def engine(
 ) -> None:
     """Build the engine of one component."""
     console = Console(quiet=quiet, as_json=as_json)
-    check_outputs((out_engine, out_contract, out_report), (checkpoint, target_info))
-    target = TargetInfo.read(target_info)
-    compile_options = CompileOptions(target, shared.key_values(options, "--option"), out_engine.parent)
+    check_outputs((out_engine, out_contract, out_report), (checkpoint, *target_infos))
+    target = one_target(target_names, target_infos)
     if said := heap.enter(target.compiler):
         console.progress(said)
-    find_compiler(target.compiler).chosen(compile_options)  # a wrong option is refused before any work
+    (chosen,) = compile_options([target], shared.key_values(options, "--option"), out_engine.parent)
     opened = Checkpoint(checkpoint)
     build = build_network(
         opened,
@@ -61,12 +61,12 @@ def engine(
         precision,
         max_sequence=max_sequence,
         max_batch=max_batch,
-        weights=weights,
+        weights=weights or "embedded",
         target=target,
         progress=console.progress,
     )
     with Outputs() as outputs:
-        compiled = compile_network(build, compile_options, console)
+        compiled = compile_network(build, chosen, console)
         staged = outputs.stage(out_engine)
         write_engine(compiled, staged, build.report)
         # Hashed behind the compiler: what happens before it has a say in where the compiler's memory lies.

@@ -202,7 +202,89 @@ def test_what_pack_refuses(run: Run, tmp_path: Path, two_targets: dict[str, Any]
     assert refused({"engines": unnamed}) == "pack.targets"
     assert refused({"targets": two_targets["targets"][:2]}) == "pack.targets"
     assert refused({"engines": two_targets["engines"][:4]}) == "pack.components"
-    assert refused({"targets": [*two_targets["targets"], *two_targets["targets"][:2]]}) == "pack.targets"
+    assert refused({"targets": [*two_targets["targets"], *two_targets["targets"][:2]]}) == "cli.target"
+
+
+def test_several_targets_in_one_command(run: Run, tmp_path: Path, two_targets: dict[str, Any]) -> None:
+    bundle, packed, report = tmp_path / "fat.bundle", tmp_path / "packed.bundle", tmp_path / "report.json"
+    targets = (
+        "--target",
+        "sm_75",
+        "--target",
+        "cpu_x86_64",
+        "--option",
+        "profiles=shared",
+        "--option",
+        "kernels=trtmc",
+    )
+    code, value, log = run(
+        two_targets["folder"], "-o", bundle, "--max-sequence", 64, *targets, "--report", report
+    )  # fmt: skip
+    assert code == 0, f"{value}\n{log}"
+    assert (
+        sorted(value["report"]["targets"])
+        == ["cpu_x86_64", "sm_75"]
+        == sorted(json.loads(report.read_text())["targets"])
+    )
+    assert pack(run, two_targets, packed)[0] == 0
+    with read_bundle(bundle, verify="full") as one, read_bundle(packed) as steps:
+        assert [target.name for target in one.header.targets] == ["cpu_x86_64", "sm_75"]
+        assert one.header.weights == steps.header.weights
+        names = {section.name for section in one.header.sections}
+        assert names == {section.name for section in steps.header.sections}
+        for name in names - {
+            "engines/sm_75/llm.engine",
+            "reports/sm_75/llm.json",
+        }:  # this process has the system's heap
+            assert bytes(one.section(name)) == bytes(steps.section(name)), name
+    places = {path.name for path in tmp_path.iterdir()}
+    assert places == {"model", "sm_75", "cpu_x86_64", "fat.bundle", "packed.bundle", "report.json"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "slug"),
+    [
+        (("--target", "sm_75", "--target", "sm_75"), 2, "cli.target"),
+        (("--target", "cpu_x86_64", "--target", "sm_42"), 2, "target.unknown"),
+        (("--target", "cpu_x86_64", "--target", "sm_75", "--precision", "bf16"), 4, "target.precision"),
+        (("--target", "cpu_x86_64", "--target", "sm_75", "--option", "speed=9"), 2, "compiler.option"),
+        (("--target", "cpu_x86_64", "--target", "sm_75", "--option", "profiles=3"), 2, "compiler.option"),
+    ],
+)
+def test_what_several_targets_refuse_before_any_work(
+    run: Run, tmp_path: Path, words: tuple[str, ...], code: int, slug: str
+) -> None:
+    folder = model().write(tmp_path / "model", "BF16")
+    found, value, log = run(folder, "-o", tmp_path / "x.bundle", *words)
+    assert (found, value["error"]["code"]) == (code, slug)
+    assert "loading weights" not in log
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_an_engine_is_for_one_target_by_name_or_by_file(run: Run, tmp_path: Path) -> None:
+    folder = model().write(tmp_path / "model", "BF16")
+    (tmp_path / "target.json").write_text(json.dumps(named_target("cpu_x86_64").to_json()))
+    engines = []
+    for place, words in (
+        ("a", ("--target", "cpu_x86_64")),
+        ("b", ("--target-info", tmp_path / "target.json")),
+        ("c", ()),
+    ):
+        common = ("engine", "--family", "llama", "--checkpoint", folder, "--max-sequence", 64, *words)
+        parts = ("--out-engine", tmp_path / place, "--out-contract", tmp_path / f"{place}.json")
+        assert run(*common, *parts)[0] == 0
+        engines.append((tmp_path / place).read_bytes())
+    assert engines[0] == engines[1] == engines[2]
+    words = ("--target", "cpu_x86_64", "--target", "sm_75", "--out-engine", tmp_path / "d")
+    code, value, _ = run(
+        "engine", "--family", "llama", "--checkpoint", folder, *words, "--out-contract", tmp_path / "e"
+    )
+    assert (code, value["error"]["code"]) == (2, "cli.target")
+    code, value, _ = run(
+        "pack", "--family", "llama", "--checkpoint", folder, "-o", tmp_path / "x.bundle", "--target", "cpu_x86_64",
+        "--engine", f"llm={tmp_path / 'a'}", "--contract", f"llm={tmp_path / 'a.json'}",
+    )  # fmt: skip
+    assert code == 0, value
 
 
 def test_only_what_belongs_together_is_packed(run: Run, tmp_path: Path, two_targets: dict[str, Any]) -> None:

@@ -33,9 +33,8 @@ def limits(command: Command) -> Command:
         click.option(
             "--weights",
             type=click.Choice([w.value for w in Weights]),
-            default=Weights.EMBEDDED.value,
-            show_default=True,
-            help="Where large weights are: in each engine, or outside, once for all engines of a bundle.",
+            help="Where large weights are: in each engine (the default), or outside, once for all engines of a bundle "
+            "(the default of a bundle for several targets).",
         ),
         click.option(
             "--precision",

@@ -13,6 +13,7 @@ from trtmc.cli.console import Console, size
 from trtmc.cli.engine_origin import EngineOrigin, check_origin, read_contract
 from trtmc.cli.outputs import check_outputs
 from trtmc.cli.packing import PackedEngine, TargetEngines, pack_bundle
+from trtmc.cli.target_options import resolve_targets, targets
 from trtmc.core.admission import AdmissionRecord, admission_record
 from trtmc.core.checkpoint import Checkpoint
 from trtmc.core.errors import UsageError
@@ -23,14 +24,7 @@ from trtmc.core.target import TargetInfo
 @click.command()
 @click.option("--family", required=True, help="Family that owns the model.")
 @click.option("--checkpoint", required=True, type=shared.FOLDER, help="Checkpoint folder.")
-@click.option(
-    "--target-info",
-    "target_infos",
-    multiple=True,
-    required=True,
-    type=shared.FILE,
-    help="target.json that engines were built for; once for each target of the bundle.",
-)
+@targets("Once for each target of the bundle.")
 @click.option(
     "--engine",
     "engines",
@@ -52,6 +46,7 @@ from trtmc.core.target import TargetInfo
 def pack(
     family: str,
     checkpoint: Path,
+    target_names: tuple[str, ...],
     target_infos: tuple[Path, ...],
     engines: tuple[str, ...],
     contracts: tuple[str, ...],
@@ -68,11 +63,12 @@ def pack(
         raise UsageError(
             "pack.components", f"engines are given for {sorted(engine_files)}, contracts for {sorted(contract_files)}"
         )
+    found = resolve_targets(target_names, target_infos)
     console.progress(f"packing {output}")
     opened = Checkpoint(checkpoint)
     record = admission_record(opened)
     engines_of = partial(_engine, family, record)
-    parts = _parts([TargetInfo.read(path) for path in target_infos], engine_files, contract_files, engines_of)
+    parts = _parts(found, engine_files, contract_files, engines_of)
     bundle_id = pack_bundle(output, load(family), opened, parts, record)
     written = output.stat().st_size
     console.result(
