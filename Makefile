@@ -1,10 +1,12 @@
 # The short way to everything. Each target installs what it needs first (tools/setup.sh; nothing to do takes no time).
 
-.PHONY: help setup demo test bench bench-build bench-graph lock airgap-kit cache-report format lint
+.PHONY: help setup demo test bench bench-build bench-graph lock airgap-kit in-container cache-report format lint
 
 # The question as typed: a `$` in it is no variable of make.
 override PROMPT := $(value PROMPT)
 export PROMPT
+override CMD := $(value CMD)
+export CMD
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +35,10 @@ airgap-kit: setup ## everything a rebuild without network needs, in one folder: 
 	@bazel build --output_groups=+digests //containers:runtime //families/llama:image //families/llama:bundle
 	@bazel run --ui_event_filters=-info //containers/airgap:kit -- --out "$(OUT)" $(foreach kit,$(OLDER),--older "$(kit)") \
 	  $(foreach file,$(EXPECTED),--expect "$(CURDIR)/bazel-bin/$(file)")
+
+in-container: ## run a command in the image to build in: make in-container CMD="bazel build //families/llama:bundle" IMAGE=… ENGINE=podman NETWORK=none
+	@python3 tools/in_container.py $(if $(IMAGE),--image "$(IMAGE)") $(if $(ENGINE),--engine "$(ENGINE)") $(if $(CACHE),--cache "$(CACHE)") \
+	  $(if $(NETWORK),--network "$(NETWORK)") -- $${CMD:+"$$CMD"}
 
 cache-report: setup ## build, and say how much came from a cache: make cache-report BUILD="--config=remote-cache //families/llama:image"
 	@python3 tools/cache_report.py $(BUILD)

@@ -22,7 +22,14 @@ load(
 load("//bazel/private:engine.bzl", _engine = "engine")
 load("//bazel/private:family.bzl", _family = "family")
 load("//bazel/private:image.bzl", _bundle_image = "bundle_image", _image = "image", _images = "images")
-load("//bazel/private:image_layer.bzl", _base_layer = "base_layer", _bundle_layer = "bundle_layer", _image_layer = "image_layer", _runtime_layer = "runtime_layer")
+load(
+    "//bazel/private:image_layer.bzl",
+    _base_layer = "base_layer",
+    _bazel_layer = "bazel_layer",
+    _bundle_layer = "bundle_layer",
+    _image_layer = "image_layer",
+    _runtime_layer = "runtime_layer",
+)
 load("//bazel/private:model_dso.bzl", _model_dso = "model_dso")
 load(
     "//bazel/private:providers.bzl",
@@ -38,6 +45,7 @@ load(
 load("//bazel/private:runtime_root.bzl", _RuntimeRootInfo = "RuntimeRootInfo", _runtime_root = "runtime_root")
 
 base_layer = _base_layer
+bazel_layer = _bazel_layer
 bundle = _bundle
 bundle_image = _bundle_image
 bundle_layer = _bundle_layer

@@ -33,3 +33,16 @@ RUNTIME_PACKAGES = [purl for group in _LINKED_DEBS for purl in deb_purls(group)]
     "pkg:pypi/{}@{}".format(name, SDISTS[name]["version"])
     for name in _LINKED_SDISTS
 ]
+
+# What people ask of an image to build in, and the package that answers.
+_TOOLCHAIN_LABELS = {"compiler": "g++-12", "git": "git", "python": "python3.11"}
+
+def toolchain_labels():
+    """Versions of what the image to build in is chosen for, from its lock.
+
+    Returns:
+      dict of labels.
+    """
+    rows = [[word for word in line.split(" ") if word] for line in DEBS["toolchain"]]
+    versions = {row[1]: row[2] for row in rows}
+    return {"io.trtmc.toolchain." + what: "{} {}".format(package, versions[package]) for what, package in _TOOLCHAIN_LABELS.items()}

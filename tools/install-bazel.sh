@@ -61,40 +61,12 @@ for deb in "$W"/*.deb; do
   dpkg-deb --fsys-tarfile "$deb" | tar -C "$PREFIX.new" -xf - "${skip[@]}" || fail "cannot unpack $(basename "$deb")"
 done
 
-STEP="pointing the programs at their C library"
-new=$PREFIX.new
-lib=usr/lib/x86_64-linux-gnu
-loader=usr/lib64/ld-linux-x86-64.so.2
-[ -e "$new/$loader" ] || loader=$lib/ld-linux-x86-64.so.2
-[ -e "$new/$loader" ] || fail "the packages hold no ld-linux-x86-64.so.2; is libc6 in $LOCK?"
-java=$(cd "$new" && echo usr/lib/jvm/java-[0-9][0-9]-openjdk-amd64)
-[ -d "$new/$java" ] || fail "the packages hold no Java runtime under usr/lib/jvm"
-patch() { # RPATH FILE
-  "$new/$loader" --library-path "$new/$lib" "$new/usr/bin/patchelf" --set-interpreter "$PREFIX/$loader" --force-rpath --set-rpath "$1" "$2"
-}
-for program in "$new"/usr/bin/bazel "$new"/usr/libexec/x86_64-linux-gnu/bazel/*; do patch "$PREFIX/$lib" "$program"; done
-for program in "$new/$java"/bin/*; do
-  [ -L "$program" ] || patch "\$ORIGIN:\$ORIGIN/../lib:\$ORIGIN/../lib/server:$PREFIX/$lib" "$program"
-done
-patch "\$ORIGIN:$PREFIX/$lib" "$new/$java/lib/jspawnhelper"
-# The Java runtime's configuration is a set of absolute links into /etc.
-find "$new/$java" -lname '/etc/*' -print0 | while IFS= read -r -d '' link; do ln -sfn "$PREFIX$(readlink "$link")" "$link"; done
-
-STEP="writing the class path and the module registry"
-python3 "$HERE/bazel/classpath.py" "$new" "$PREFIX"
-python3 "$HERE/bazel/registry.py" "$new/registry" "$PREFIX/usr/share/bazel"
-# Bazel looks for JNI libraries in its install base: Zstandard, for compressed caches and execution logs.
-ln -s ../../lib/x86_64-linux-gnu/libzstd-jni.so.1 "$new/usr/share/bazel/libzstd-jni.so"
-cat > "$new/bazelrc" <<RC
-startup --install_base=$PREFIX/usr/share/bazel
-startup --trust_install_base
-startup --server_javabase=$PREFIX/$java
-common --registry=file://$PREFIX/registry
-RC
+STEP="pointing the programs at their C library, writing the class path and the module registry"
+PYTHONPATH=$REPO python3 -B -m tools.bazel.assemble "$PREFIX.new" "$PREFIX" || fail "the unpacked packages do not make a Bazel (see above)"
 
 STEP="putting it in place"
 rm -rf "$PREFIX"
-mv "$new" "$PREFIX"
+mv "$PREFIX.new" "$PREFIX"
 cat > "$BIN.new" <<WRAPPER
 #!/bin/sh
 exec $PREFIX/usr/bin/bazel --nosystem_rc --bazelrc=$PREFIX/bazelrc "\$@"

@@ -3,6 +3,8 @@
 # Everything else comes through the build graph, pinned.
 set -euo pipefail
 HERE=$(dirname "$(readlink -f "$0")")
+# The image to build in has it all, and nothing can be installed there.
+[ -z "${TRTMC_TOOLCHAIN_IMAGE:-}" ] || exit 0
 
 need=()
 command -v g++ >/dev/null || need+=(g++)

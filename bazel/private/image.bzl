@@ -76,10 +76,10 @@ def _config(ctx, base, bundle):
 def _impl(ctx):
     base, layers, bundle, labels = _parts(ctx)
     config = _config(ctx, base, bundle)
-    target = ctx.toolchains[_COMPILER_TYPE].engine_compiler.target
+    target = ctx.toolchains[_COMPILER_TYPE].engine_compiler.target if ctx.attr.for_target else None
     served = [one.name for one in bundle.targets] if bundle else []
-    if bundle and target.name not in served:
-        fail("{}: the bundle is for {}, the image for {}".format(ctx.label, ", ".join(served), target.name))
+    if bundle and (not target or target.name not in served):
+        fail("{}: the bundle is for {}, the image for {}".format(ctx.label, ", ".join(served), target.name if target else "no target"))
     sources = [file for layer in layers for file in layer.sources]
     spec = ctx.actions.declare_file(ctx.label.name + ".image.json")
     archive = ctx.actions.declare_file(ctx.label.name + ".tar")
@@ -106,11 +106,11 @@ def _impl(ctx):
         "repository": ctx.attr.repository,
         "sources": [file.path for file in sources],
         "stamp": stamp[0].path if stamp else None,
-        "target_info": target.file.path,
+        "target_info": target.file.path if target else None,
         "version": VERSION,
     }) + "\n")
     plain = [layer for layer in layers if not layer.blob]
-    inputs = [spec, target.file] + sources + stamp + [layer.descriptor for layer in layers] + [layer.blob for layer in layers if layer.blob]
+    inputs = [spec] + ([target.file] if target else []) + sources + stamp + [layer.descriptor for layer in layers] + [layer.blob for layer in layers if layer.blob]
     inputs += [layer.manifest for layer in plain] + ([bundle.bundle] if bundle else [])
     ctx.actions.run(
         executable = ctx.executable._image_tool,
@@ -118,12 +118,12 @@ def _impl(ctx):
         inputs = depset(inputs, transitive = [layer.inputs for layer in plain]),
         outputs = [archive, record],
         mnemonic = "TrtmcImage",
-        progress_message = "Writing image %{label} for " + target.name,
+        progress_message = "Writing image %{label}" + (" for " + target.name if target else ""),
     )
     verdict = ctx.actions.declare_file(ctx.label.name + ".checked.json")
     ctx.actions.run(
         executable = ctx.executable._image_tool,
-        arguments = ["check", archive.path, verdict.path],
+        arguments = ["check", archive.path, verdict.path] + (["--shell"] if ctx.attr.shell else []),
         inputs = [archive],
         outputs = [verdict],
         mnemonic = "TrtmcImageCheck",
@@ -151,9 +151,11 @@ The output group `digests` is a JSON file with the digests of manifest, config a
         "cmd": attr.string_list(doc = "Arguments that are used when none are given."),
         "entrypoint": attr.string_list(doc = "The program, absolute, and its first arguments."),
         "env": attr.string_dict(doc = "Environment variables."),
+        "for_target": attr.bool(default = True, doc = "Whether it is for the current target; False: its tag and labels name none, as for an image to build in."),
         "labels": attr.string_dict(doc = "Further labels."),
         "layers": attr.label_list(providers = [ImageLayerInfo], doc = "Layers, lowest first."),
         "repository": attr.string(mandatory = True, doc = "The image's name without registry and tag."),
+        "shell": attr.bool(doc = "Whether it may hold a shell, as only an image to build in needs one."),
         "stop_signal": attr.string(doc = "The signal that asks it to end, such as SIGINT; engines send SIGTERM otherwise."),
         "user": attr.string(doc = "UID:GID that it runs as; root is refused."),
         "workdir": attr.string(doc = "The folder that it starts in."),

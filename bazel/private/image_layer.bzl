@@ -80,19 +80,51 @@ def _base_layer_impl(ctx):
     manifest = {
         "architecture": ctx.attr.architecture,
         "debs": {"files": [file.path for file in debs], "lock": ctx.attr.lock},
+        "symlinks": {_path(ctx, path): target for path, target in ctx.attr.symlinks.items()},
     }
-    return _returned(make_layer(ctx, "base", manifest, debs, "gzip"))
+    return _returned(make_layer(ctx, ctx.label.name, manifest, debs, "gzip"))
 
 base_layer = rule(
     implementation = _base_layer_impl,
     cfg = layer_transition,
     doc = """The layer under everything: Debian packages, each checked against the lock, unpacked without running their scripts.
 
-It holds dpkg's status file for scanners, one bundle of CA certificates, the users root and nonroot (65532), and no shell.""",
+It holds dpkg's status file for scanners, one bundle of CA certificates, the users root and nonroot (65532), and what the packages bring; only an image
+that says `shell = True` may hold a shell.""",
     provides = [ImageLayerInfo],
     attrs = _COMMON | allowlist_attr | {
         "debs": attr.label_list(mandatory = True, allow_files = [".deb"], doc = "The packages' files."),
         "lock": attr.string_list(mandatory = True, doc = "Lock lines 'sha256 name version arch suite'."),
+        "symlinks": attr.string_dict(doc = "Path -> where the link points, for links that the packages' scripts would have made."),
+    },
+)
+
+def _bazel_layer_impl(ctx):
+    debs = ctx.files.debs
+    lock = ctx.file.lock
+    manifest = {
+        "architecture": ctx.attr.architecture,
+        "bazel": {
+            "files": [file.path for file in debs],
+            "lock_file": lock.path,
+            "options": ctx.attr.options,
+            "prefix": _path(ctx, ctx.attr.prefix),
+        },
+    }
+    return _returned(make_layer(ctx, ctx.label.name, manifest, debs + [lock], "gzip"))
+
+bazel_layer = rule(
+    implementation = _bazel_layer_impl,
+    cfg = layer_transition,
+    doc = """Bazel with its Java runtime in a folder of its own, and /usr/local/bin/bazel: what tools/install-bazel.sh puts on a machine.
+
+The packages are checked against the lock; patchelf, one of them, points the programs at their own C library.""",
+    provides = [ImageLayerInfo],
+    attrs = _COMMON | allowlist_attr | {
+        "debs": attr.label_list(mandatory = True, allow_files = [".deb"], doc = "The packages' files."),
+        "lock": attr.label(mandatory = True, allow_single_file = [".lock"], doc = "A file of lock lines 'sha256 name version arch suite'."),
+        "options": attr.string_list(doc = "Further lines of the bazelrc, such as `common --color=no`."),
+        "prefix": attr.string(default = "/opt/bazel", doc = "The folder."),
     },
 )
 

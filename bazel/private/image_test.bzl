@@ -1,7 +1,7 @@
 """Tests of the image rules: what they declare, what a layer's key holds, how targets share layers, and what is refused."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts", "unittest")
-load("//bazel:defs.bzl", "ImageInfo", "ImageLayerInfo", "bundle_image", "image", "image_layer")
+load("//bazel:defs.bzl", "ImageInfo", "ImageLayerInfo", "bazel_layer", "bundle_image", "image", "image_layer")
 load(":image.bzl", "missing_backend")
 load(":target_transitions.bzl", "layer_platforms")
 
@@ -37,6 +37,30 @@ def _image_impl(ctx):
     return analysistest.end(env)
 
 _image_test = analysistest.make(_image_impl)
+
+def _to_build_in_impl(ctx):
+    env = analysistest.begin(ctx)
+    target = analysistest.target_under_test(env)
+    (written,) = _actions(env, "TrtmcImage")
+    asserts.false(env, "target.json" in _names(written.inputs), "it serves every target")
+    asserts.equals(env, None, target[ImageInfo].target)
+    (checked,) = _actions(env, "TrtmcImageCheck")
+    asserts.equals(env, "--shell", checked.argv[-1])
+    return analysistest.end(env)
+
+_to_build_in_test = analysistest.make(_to_build_in_impl)
+
+def _bazel_layer_impl(ctx):
+    env = analysistest.begin(ctx)
+    (action,) = _actions(env, "TrtmcImageLayer")
+    asserts.true(env, "bazel.debs.lock" in _names(action.inputs), "the packages are checked against the lock")
+    (manifest,) = [action for action in _actions(env, "FileWrite") if "manifest" in action.outputs.to_list()[0].basename]
+    written = json.decode(manifest.content)["bazel"]
+    asserts.equals(env, "opt/b", written["prefix"])
+    asserts.equals(env, ["common --color=no"], written["options"])
+    return analysistest.end(env)
+
+_bazel_layer_test = analysistest.make(_bazel_layer_impl)
 
 def _stamped_impl(ctx):
     env = analysistest.begin(ctx)
@@ -92,6 +116,22 @@ def image_test_suite(name):
     _image_test(name = name + "_image", target_under_test = ":bundle_image")
     _stamped_test(name = name + "_stamped", target_under_test = ":bundle_image")
 
+    bazel_layer(
+        name = "a_bazel",
+        lock = "//third_party:bazel.debs.lock",
+        debs = [],
+        options = ["common --color=no"],
+        prefix = "/opt/b",
+        tags = ["manual"],
+    )
+    _bazel_layer_test(name = name + "_bazel_layer", target_under_test = ":a_bazel")
+    image(name = "to_build_in", for_target = False, layers = [":one_layer"], repository = "x", shell = True, tags = ["manual"])
+    _to_build_in_test(name = name + "_to_build_in", target_under_test = ":to_build_in")
+    bazel_layer(name = "bad_prefix", lock = "//third_party:bazel.debs.lock", debs = [], prefix = "opt/b", tags = ["manual"])
+    _refused_test(name = name + "_bad_prefix", sentence = "'opt/b' is no absolute path inside an image", target_under_test = ":bad_prefix")
+    image(name = "bundle_for_no_target", for_target = False, layers = [":bundle_image_layer"], repository = "x", tags = ["manual"])
+    _refused_test(name = name + "_bundle_for_no_target", sentence = "the bundle is for cpu_x86_64, the image for no target", target_under_test = ":bundle_for_no_target")
+
     image_layer(name = "bad_path_layer", files = {data + "one/config.json": "etc/one.json"}, tags = ["manual"])
     _refused_test(name = name + "_bad_path", sentence = "'etc/one.json' is no absolute path inside an image", target_under_test = ":bad_path_layer")
     image(name = "two_bundles", layers = [":bundle_image_layer", ":bundle_image_layer_again"], repository = "x", tags = ["manual"])
@@ -102,5 +142,16 @@ def image_test_suite(name):
     unittest.suite(name + "_data", _platforms_test, _sentences_test)
     native.test_suite(
         name = name,
-        tests = [":" + name + "_" + test for test in ["bad_path", "data", "image", "layer", "stamped", "two_bundles"]],
+        tests = [":" + name + "_" + test for test in [
+            "bad_path",
+            "bad_prefix",
+            "bazel_layer",
+            "bundle_for_no_target",
+            "data",
+            "image",
+            "layer",
+            "stamped",
+            "to_build_in",
+            "two_bundles",
+        ]],
     )

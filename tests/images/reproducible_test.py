@@ -23,9 +23,20 @@ NOBODY += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
 _MAIN = "from bazel.private.tools.image.main import main; import sys; sys.exit(main(sys.argv[1:]))"
 
 
+def tool(folder: Path, prefix: list[str], manifest: dict[str, object], outputs: list[str]) -> None:
+    """Makes a layer with the tool alone, in a folder of its own; `prefix` may make it another user."""
+    for part in ("bazel/private/tools/image", "tools/bazel"):
+        shutil.copytree(ROOT / part, folder / part)
+    (folder / "m.json").write_text(json.dumps(manifest), "utf-8")
+    (folder / "out").mkdir()
+    for path in (folder, folder / "out"):
+        path.chmod(0o777)
+    words = [*prefix, sys.executable, "-B", "-I", "-c", f"import sys; sys.path.insert(0, '.'); {_MAIN}", "layer"]
+    subprocess.run([*words, "m.json", *outputs], cwd=folder, check=True)
+
+
 def base_layer(folder: Path, prefix: list[str]) -> bytes:
-    """The real base layer, made by the tool alone in a folder of its own."""
-    shutil.copytree(ROOT / "bazel/private/tools/image", folder / "bazel/private/tools/image")
+    """The real base layer."""
     (folder / "debs").mkdir()
     files = []
     for deb in os.environ["TRTMC_DEBS"].split():
@@ -33,21 +44,7 @@ def base_layer(folder: Path, prefix: list[str]) -> bytes:
         shutil.copyfile(ROOT / deb, folder / files[-1])
     wanted = {"files": files, "lock": LOCKS["debs"].read()["image_base"]}
     manifest = {"name": "base", "architecture": "amd64", "compression": "gzip", "debs": wanted}
-    (folder / "m.json").write_text(json.dumps(manifest), "utf-8")
-    (folder / "out").mkdir()
-    for path in (folder, folder / "out"):
-        path.chmod(0o777)
-    words = [
-        *prefix,
-        sys.executable,
-        "-B",
-        "-I",
-        "-c",
-        f"import sys; sys.path.insert(0, '.'); {_MAIN}",
-        "layer",
-        "m.json",
-    ]
-    subprocess.run([*words, "out/d", "out/b"], cwd=folder, check=True)
+    tool(folder, prefix, manifest, ["out/d", "out/b"])
     return (folder / "out" / "b").read_bytes()
 
 

@@ -116,7 +116,10 @@ deb_group = repository_rule(
 )
 
 def _packed_debs_impl(rctx):
-    paths = obtain_debs(rctx, rctx.attr.lock, "debs")
+    lock = list(rctx.attr.lock)
+    if rctx.attr.lock_file:
+        lock += [line for line in rctx.read(rctx.attr.lock_file).split("\n") if line]
+    paths = obtain_debs(rctx, lock, "debs")
     rctx.file("BUILD.bazel", 'filegroup(name = "{}", srcs = {}, visibility = ["//visibility:public"])\n'.format(rctx.attr.group, repr(sorted(paths))))
     rctx.file("WORKSPACE", "")
 
@@ -125,7 +128,8 @@ packed_debs = repository_rule(
     doc = "A group of Debian packages, left packed.",
     attrs = FETCH_ATTRS | {
         "group": attr.string(mandatory = True, doc = "Name of the target that gives the files."),
-        "lock": attr.string_list(mandatory = True, doc = "Lock lines 'sha256 name version arch suite'."),
+        "lock": attr.string_list(doc = "Lock lines 'sha256 name version arch suite'."),
+        "lock_file": attr.label(allow_single_file = True, doc = "A file of further lock lines."),
     },
 )
 

@@ -30,7 +30,7 @@ _CUDA = ["nvidia-cuda-cccl", "nvidia-cuda-crt", "nvidia-cuda-nvcc", "nvidia-cuda
 _CUDA_ARCHITECTURES = ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_103", "sm_110", "sm_120", "sm_120a", "sm_121"]
 
 # Groups that stay packed: what images are made of.
-_PACKED = ["image_base"]
+_PACKED = ["image_base", "toolchain"]
 
 def pinned_repositories():
     """Declares a repository for every pin, @cuda, and the hubs @pypi and @debs."""
@@ -82,5 +82,7 @@ def pinned_repositories():
             build_file = "//third_party/build_files:{}.BUILD".format(group),
             lock = lock,
         )
+    packed_debs(name = "deb_bazel", group = "bazel", lock_file = "//third_party:bazel.debs.lock")
+    debs["bazel"] = "@deb_bazel//:bazel"
     debs["gtest"] = "@deb_googletest//:gtest"
     hub(name = "debs", names = debs)

@@ -81,6 +81,20 @@ def test_an_entry_point_removed_by_a_later_layer_is_refused(tmp_path: Path) -> N
     refused(make_image(tmp_path, layers)[0], "image.no_entrypoint")
 
 
+def test_a_shell_passes_where_the_image_is_one_to_build_in(tmp_path: Path) -> None:
+    (tmp_path / "sh").write_bytes(ELF)
+    shell = make_layer(tmp_path, "sh", files=[{"path": "usr/bin/bash", "source": str(tmp_path / "sh"), "mode": "0755"}])
+    config = {"Cmd": ["/usr/bin/bash"], "User": "65532:65532"}
+    archive, _ = make_image(tmp_path, [shell], config=config)
+    assert check(archive, shell=True)["files"] == 1
+    assert "holds a shell, /usr/bin/bash" in refused(archive, "image.shell")
+
+
+def test_a_command_stands_in_for_an_entry_point_and_must_be_there(tmp_path: Path) -> None:
+    archive, _ = make_image(tmp_path, [make_program(tmp_path)], config={"Cmd": ["/usr/bin/no"], "User": "65532:65532"})
+    assert "'/usr/bin/no' is in no layer" in refused(archive, "image.no_entrypoint")
+
+
 def test_a_shell_is_refused(tmp_path: Path) -> None:
     (tmp_path / "sh").write_bytes(ELF)
     shell = make_layer(tmp_path, "s", files=[{"path": "bin/dash", "source": str(tmp_path / "sh"), "mode": "0755"}])

@@ -22,6 +22,9 @@ _DROPPED = re.compile(
     r"usr/share/(doc/(?!.*/copyright$)|man/|info/|locale/|lintian/|bug/|doc-base/|gdb/|bash-completion/|gcc/)|etc/(default|update-motd\.d)/"
 )
 
+#: Folders of which the merged /usr has but one each. Debian 12's packages still name them as they were.
+_MERGED = ("bin", "lib", "lib64", "sbin")
+
 
 @dataclass(frozen=True)
 class Package:
@@ -72,8 +75,13 @@ def _open_tar(path: Path, name: str, data: bytes) -> tarfile.TarFile:
     return tarfile.open(fileobj=io.BytesIO(data))
 
 
-def _name(raw: str) -> str:
+def _raw_name(raw: str) -> str:
     return posixpath.normpath("/" + raw).lstrip("/")
+
+
+def _name(raw: str) -> str:
+    name = _raw_name(raw)
+    return f"usr/{name}" if "/" in name and name.partition("/")[0] in _MERGED else name
 
 
 def _add_files(archive: tarfile.TarFile, entries: dict[bytes, Entry]) -> None:
@@ -82,6 +90,11 @@ def _add_files(archive: tarfile.TarFile, entries: dict[bytes, Entry]) -> None:
         if not name or _DROPPED.match(name + "/" * member.isdir()):
             continue
         key = name.encode()
+        top = _raw_name(member.name).partition("/")[0].encode()
+        if top.decode() in _MERGED and not (key == top and member.issym()):
+            entries.setdefault(top, symlink(b"usr/" + top))
+            if key == top:
+                continue
         if member.isdir():
             entries.setdefault(key, directory(member.mode & 0o7777))
         elif member.issym():

@@ -31,6 +31,16 @@ def test_files_belong_to_root_and_documentation_stays_out(tmp_path: Path) -> Non
     assert {entry.uid for name, entry in entries.items() if name != b"home/nonroot"} == {0}
 
 
+def test_folders_of_the_merged_usr_are_links_whatever_the_packages_call_them(tmp_path: Path) -> None:
+    files = {"bin/sh": b"s", "lib/x86_64-linux-gnu/liba.so": b"a", "usr/bin/tool": b"t", "library/x": b"x"}
+    entries = unpacked(tmp_path, a=files).entries
+    assert {name: entry.link for name, entry in entries.items() if entry.link} == {
+        b"bin": b"usr/bin",
+        b"lib": b"usr/lib",
+    }
+    assert {b"usr/bin/sh", b"usr/lib/x86_64-linux-gnu/liba.so", b"usr/bin/tool", b"library/x"} <= set(entries)
+
+
 def test_certificates_become_one_bundle_in_order(tmp_path: Path) -> None:
     folder = "usr/share/ca-certificates/mozilla/"
     entries = debs.system_files(unpacked(tmp_path, ca={folder + "b.crt": b"B\n", folder + "a.crt": b"A\n"}))

@@ -111,12 +111,12 @@ def spdx(subject: Subject, materials: list[Material]) -> dict[str, Any]:
 
 
 def provenance(
-    subject: Subject, label: str, target: dict[str, Any], source_sha256: str, materials: list[Material]
+    subject: Subject, label: str, target: dict[str, Any] | None, source_sha256: str, materials: list[Material]
 ) -> dict[str, Any]:
-    """The in-toto statement with SLSA provenance version 1."""
-    dependencies: list[dict[str, Any]] = [
-        {"name": "source", "uri": "urn:trtmc:source", "digest": {"sha256": source_sha256}}
-    ]
+    """The in-toto statement with SLSA provenance version 1; `target` is None for an image that serves every target."""
+    dependencies: list[dict[str, Any]] = []
+    if source_sha256:
+        dependencies.append({"name": "source", "uri": "urn:trtmc:source", "digest": {"sha256": source_sha256}})
     for material in materials:
         row: dict[str, Any] = {"name": material.name, "uri": material.purl}
         if material.sha256:
@@ -129,8 +129,8 @@ def provenance(
         "predicate": {
             "buildDefinition": {
                 "buildType": "urn:trtmc:build:bazel:1",
-                "externalParameters": {"label": label, "target": target["name"]},
-                "internalParameters": {"target": target},
+                "externalParameters": {"label": label} | ({"target": target["name"]} if target else {}),
+                "internalParameters": {"target": target} if target else {},
                 "resolvedDependencies": dependencies,
             },
             "runDetails": {"builder": {"id": "urn:trtmc:builder:bazel"}},

@@ -4,7 +4,8 @@
      "files": [{"path": "opt/x/bin/x", "source": "bazel-out/...", "mode": "0755"}],
      "trees": [{"path": "data", "source": "folder"}],
      "directories": {"tmp": "1777"}, "symlinks": {"link": "/opt/real"}, "removed": ["dead"],
-     "debs": {"files": [...], "lock": [...]}, "packages": ["pkg:pypi/openvino@2026.4.1"]}
+     "debs": {"files": [...], "lock": [...]}, "packages": ["pkg:pypi/openvino@2026.4.1"],
+     "bazel": {"files": [...], "lock_file": "x.lock", "prefix": "opt/bazel", "options": ["common --x"]}}
 
 It gives a descriptor: digest, size, diff_id, media type, packages. With `"compression": "none"` there is no blob
 file: the layer is the plain tar, so the
@@ -18,7 +19,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from bazel.private.tools.image import debs
+from bazel.private.tools.image import bazel_install, debs
 from bazel.private.tools.image.blobs import Gzip, Hashing, canonical
 from bazel.private.tools.image.errors import ImageError, written
 from bazel.private.tools.image.tarball import Entry, Sink, directory, file, symlink, write_tar
@@ -58,6 +59,8 @@ def entries_of(manifest: Manifest) -> tuple[dict[bytes, Entry], list[debs.Packag
         unpacked = debs.unpack([Path(name) for name in wanted["files"]], wanted["lock"], manifest["architecture"])
         entries.update(debs.system_files(unpacked))
         packages = unpacked.packages
+    if wanted := manifest.get("bazel"):
+        entries, packages = bazel_install.install(wanted, manifest["architecture"])
     for row in manifest.get("files", []):
         _put(entries, row["path"], file(Path(row["source"]), int(row["mode"], 8)))
     for row in manifest.get("trees", []):

@@ -3,7 +3,7 @@
 main.py layer MANIFEST DESCRIPTOR [BLOB]
 main.py image SPEC ARCHIVE RECORD
 main.py sources LISTING OUT          names and SHA-256 of source files
-main.py check ARCHIVE [REPORT]
+main.py check ARCHIVE [REPORT]         --shell: the image may hold one
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ def sources(listing: Path, out: Path) -> None:
         temporary.write_text(json.dumps(found, indent=0) + "\n", "utf-8")
 
 
-def run(command: str, paths: list[Path]) -> None:
+def run(command: str, words: list[str]) -> None:
     """Carries out one command."""
+    paths = [Path(word) for word in words if word != "--shell"]
     if command == "layer":
         layer.make(paths[0], paths[1], paths[2] if len(paths) > 2 else None)
     elif command == "image":
@@ -34,7 +35,7 @@ def run(command: str, paths: list[Path]) -> None:
     elif command == "sources":
         sources(*paths)
     elif command == "check":
-        report = json.dumps(check.check(paths[0]), indent=2) + "\n"
+        report = json.dumps(check.check(paths[0], "--shell" in words), indent=2) + "\n"
         if len(paths) > 1:
             paths[1].write_text(report, "utf-8")
         else:
@@ -49,7 +50,7 @@ def main(argv: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     try:
-        run(argv[0], [Path(word) for word in argv[1:]])
+        run(argv[0], argv[1:])
     except ImageError as error:
         print(f"error [{error.code}]: {error}", file=sys.stderr)
         return error.exit_code

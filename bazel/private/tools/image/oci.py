@@ -54,7 +54,9 @@ def bundle_id(path: Path) -> str:
 
 
 def source_digest(paths: list[str]) -> str:
-    """One digest over names and contents of all sources, each counted once."""
+    """One digest over names and contents of all sources, each counted once; "" where there are none."""
+    if not paths:
+        return ""
     total: dict[str, str] = {}
     for path in paths:
         total.update(json.loads(Path(path).read_text("utf-8")))
@@ -91,19 +93,21 @@ def _target_labels(target: dict[str, Any]) -> dict[str, str]:
 
 
 def labels_of(
-    spec: dict[str, Any], target: dict[str, Any], source: str, layers: list[dict[str, Any]]
+    spec: dict[str, Any], target: dict[str, Any] | None, source: str, layers: list[dict[str, Any]]
 ) -> dict[str, str]:
     """Every label of the image."""
     held = [package["purl"] for row in layers for package in row["packages"]]
-    library = "" if any(purl.startswith("pkg:pypi/tensorrt") for purl in held) else host_library(target)
+    inside = any(purl.startswith("pkg:pypi/tensorrt") for purl in held)
+    library = host_library(target) if target and not inside else ""
     labels = (
         dict(spec["labels"])
         | ({"io.trtmc.host_library": library} if library else {})
-        | _target_labels(target)
+        | (_target_labels(target) if target else {})
         | _stamp_labels(spec["stamp"])
     )
     labels["org.opencontainers.image.version"] = spec["version"]
-    labels["io.trtmc.source.sha256"] = source
+    if source:
+        labels["io.trtmc.source.sha256"] = source
     if spec["bundle"]:
         labels["io.trtmc.bundle.id"] = bundle_id(Path(spec["bundle"]))
     return labels
@@ -155,12 +159,12 @@ def _add_layers(archive: Archive, rows: list[dict[str, Any]]) -> list[dict[str, 
 
 def _image(spec: dict[str, Any], archive: Archive) -> tuple[dict[str, bytes], dict[str, Any]]:
     """Fills the archive; returns its top-level files and the record of digests."""
-    target = json.loads(Path(spec["target_info"]).read_text("utf-8"))
+    target = json.loads(Path(spec["target_info"]).read_text("utf-8")) if spec["target_info"] else None
     source = source_digest(spec["sources"])
     descriptors = _add_layers(archive, spec["layers"])
     labels = labels_of(spec, target, source, descriptors)
     config = archive.put(_config(spec, descriptors, labels))
-    tag = f"{spec['version']}-{target['name']}"
+    tag = f"{spec['version']}-{target['name']}" if target else spec["version"]
     manifest = canonical(
         {
             "schemaVersion": 2,

@@ -67,6 +67,16 @@ def test_labels_say_version_target_and_compiler(tmp_path: Path) -> None:
     assert "org.opencontainers.image.revision" not in labels
 
 
+def test_an_image_for_every_target_names_none(tmp_path: Path) -> None:
+    archive, record = make_image(tmp_path, [make_program(tmp_path)], target_info=None)
+    assert record["name"] == "x:1.2"
+    labels = blob(archive, record["config"])["config"]["Labels"]
+    assert labels == {"org.opencontainers.image.title": "x", "org.opencontainers.image.version": "1.2"}
+    manifest = blob(archive, record["provenance"])
+    statement = blob(archive, manifest["layers"][0]["digest"])["predicate"]["buildDefinition"]
+    assert statement["externalParameters"] == {"label": "//x:y"} and statement["internalParameters"] == {}
+
+
 def test_an_image_that_holds_nvidia_s_library_asks_for_none_of_the_host(tmp_path: Path) -> None:
     held = make_layer(tmp_path, "nvidia", symlinks={"l": "x"}, packages=["pkg:pypi/tensorrt-rtx-cu13-libs@1.7"])
     archive, record = make_image(tmp_path, [make_program(tmp_path), held])
