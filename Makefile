@@ -31,10 +31,10 @@ lock: setup ## refresh every lock of third_party/deps.toml and show the differen
 
 OUT ?= airgap-kit
 EXPECTED = containers/runtime.digests.json families/llama/image.digests.json families/llama/bundle.bundle
-airgap-kit: setup ## everything a rebuild without network needs, in one folder: make airgap-kit OUT=/media/kit OLDER=/media/old-kit
+airgap-kit: setup ## everything a rebuild without network needs, in a folder or OUT=kit.tar: make airgap-kit OUT=/media/kit OLDER=/media/old-kit
 	@bazel build --output_groups=+digests //containers:runtime //families/llama:image //families/llama:bundle
 	@bazel run --ui_event_filters=-info //containers/airgap:kit -- --out "$(OUT)" $(foreach kit,$(OLDER),--older "$(kit)") \
-	  $(foreach file,$(EXPECTED),--expect "$(CURDIR)/bazel-bin/$(file)")
+	  --bin "$(CURDIR)/bazel-bin" $(foreach file,$(EXPECTED),--expect $(file))
 
 in-container: ## run a command in the image to build in: make in-container CMD="bazel build //families/llama:bundle" IMAGE=… ENGINE=podman NETWORK=none
 	@python3 tools/in_container.py $(if $(IMAGE),--image "$(IMAGE)") $(if $(ENGINE),--engine "$(ENGINE)") $(if $(CACHE),--cache "$(CACHE)") \

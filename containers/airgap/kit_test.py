@@ -1,9 +1,10 @@
-"""The kit: what it gathers, from where, and what its own check says of a file that is missing, altered or not known."""
+"""What a kit gathers and from where; what is left when that fails; and what older kits are good for."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -24,15 +25,6 @@ def store(root: Path, content: bytes, under: str | None = None) -> str:
 
 def wheel(sha256: str, file: str = "a-1.whl") -> Pin:
     return Pin(sha256, file, Kind.WHEEL, "a==1")
-
-
-def whole_kit(tmp_path: Path) -> tuple[Path, Path]:
-    """A kit of one file; returns its folder and the file."""
-    folder = tmp_path / "kit"
-    sha256 = store(folder / "files", b"content")
-    text = json.dumps(kit.manifest(folder, [wheel(sha256)], {"x": "sha256:1"}, "3.11"))
-    (folder / "manifest.json").write_text(text, "utf-8")
-    return folder, folder / "files" / kit.STORE / sha256 / "file"
 
 
 def test_the_pins_of_this_tree_are_all_kinds_each_once() -> None:
@@ -73,8 +65,84 @@ def test_files_come_from_the_first_store_that_has_them(tmp_path: Path) -> None:
 
 def test_a_damaged_store_is_named_and_not_passed_on(tmp_path: Path) -> None:
     sha256 = store(tmp_path / "cache", b"damaged", under="0" * 64)
-    with pytest.raises(kit.KitError, match=r"a-1\.whl in .* is damaged"):
+    with pytest.raises(kit.KitError, match=rf"a-1\.whl in {tmp_path}/cache/.* is damaged: expected 0+, found"):
         kit.gather([wheel(sha256)], [tmp_path / "cache"], "3.11", tmp_path / "new")
+    assert not list((tmp_path / "new").rglob("*"))
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tree of one file that pins one wheel, which the cache holds; returns the tree."""
+    tree, cache = tmp_path / "tree", tmp_path / "cache"
+    tree.mkdir()
+    (tree / "README.md").write_text("a tree\n", "utf-8")
+    sha256 = store(cache, b"a wheel")
+    monkeypatch.setattr(kit, "TREE", tree)
+    monkeypatch.setattr(kit, "source_files", lambda: ["README.md"])
+    monkeypatch.setattr(kit, "repository_cache", lambda: cache)
+    monkeypatch.setattr(kit, "pins", lambda *_: [wheel(sha256)])
+    return tree
+
+
+def make(out: Path, *older: Path) -> Path:
+    words = [word for one in older for word in ("--older", str(one))]
+    assert kit.main(["--out", str(out), "--python", "3.11", *words]) == 0
+    return out
+
+
+def test_a_kit_is_whole_and_says_how_to_know_it(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = make(tmp_path / "kit")
+    sha256 = hashlib.sha256((made / "manifest.json").read_bytes()).hexdigest()
+    assert f"its manifest is {sha256}" in capsys.readouterr().out
+    assert verify.problems(made, sha256) == []
+    assert {path.name for path in made.iterdir()} == {
+        "compare.py", "files", "manifest.json", "manifest.json.sha256", "rebuild.sh", "source.tar", "verify.py"
+    }  # fmt: skip
+    assert (made / "rebuild.sh").stat().st_mode & 0o111
+
+
+def test_a_kit_as_one_tar_holds_the_same_files(small: Path, tmp_path: Path) -> None:
+    folder, tar = make(tmp_path / "kit"), make(tmp_path / "one.tar")
+    with tarfile.open(tar) as archive:
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    unpacked = tmp_path / "unpacked" / "one"
+    assert verify.problems(unpacked) == []
+    assert (unpacked / "manifest.json").read_bytes() == (folder / "manifest.json").read_bytes()
+    assert (unpacked / "rebuild.sh").stat().st_mode & 0o111
+    assert make(tmp_path / "again" / "one.tar").read_bytes() == tar.read_bytes(), "the same kit is the same file"
+
+
+def test_a_newer_kit_keeps_what_an_older_one_has(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    older = make(tmp_path / "older")
+    sha256 = store(tmp_path / "cache", b"a newer wheel")
+    monkeypatch.setattr(kit, "pins", lambda *_: [wheel(sha256, "a-2.whl")])
+    newer = make(tmp_path / "newer", older)
+    rows = {row["name"] for row in json.loads((newer / "manifest.json").read_text("utf-8"))["files"]}
+    assert {"a-1.whl (a==1)", "a-2.whl (a==1)"} <= rows
+    assert verify.problems(newer) == []
+
+
+def test_an_older_kit_that_is_damaged_is_named(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    older = make(tmp_path / "older")
+    damaged = store(older / "files", b"damaged", under="1" * 64)
+    assert kit.main(["--out", str(tmp_path / "newer"), "--older", str(older)]) == 3
+    said = capsys.readouterr().err
+    assert f"{older}/files/{kit.STORE}/{damaged}/file is damaged" in said
+    assert not (tmp_path / "newer").exists() and not list(tmp_path.glob(".newer*"))
+
+
+@pytest.mark.parametrize("text", [None, "{}", "no JSON"])
+def test_an_older_kit_that_is_none_is_named(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None
+) -> None:
+    (tmp_path / "older").mkdir()
+    if text is not None:
+        (tmp_path / "older" / "manifest.json").write_text(text, "utf-8")
+    assert kit.main(["--out", str(tmp_path / "newer"), "--older", str(tmp_path / "older")]) == 3
+    assert f"{tmp_path}/older" in capsys.readouterr().err
+    assert not (tmp_path / "newer").exists()
 
 
 def test_a_kit_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,43 +150,16 @@ def test_a_kit_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "exists" in capsys.readouterr().err
 
 
-def test_a_whole_kit_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder, _ = whole_kit(tmp_path)
-    assert verify.main(str(folder)) == 0 and capsys.readouterr().out == "the kit is whole\n"
+@pytest.mark.parametrize("name", ["kit", "kit.tar"])
+def test_nothing_is_left_when_a_kit_cannot_be_written(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    def full(*_: object) -> str:
+        raise OSError(28, "No space left on device")
 
-
-def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder, path = whole_kit(tmp_path)
-    path.unlink()
-    assert verify.main(str(folder)) == 3
-    assert "missing  a-1.whl (a==1)" in capsys.readouterr().err
-
-
-def test_an_altered_file_is_named_with_both_hashes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder, path = whole_kit(tmp_path)
-    path.write_bytes(b"CONTENT")
-    assert verify.main(str(folder)) == 3
+    monkeypatch.setattr(kit, "seal", full)
+    out = tmp_path / "disk" / name
+    assert kit.main(["--out", str(out)]) == 7
     said = capsys.readouterr().err
-    assert "altered  a-1.whl (a==1)" in said
-    for content in (b"content", b"CONTENT"):
-        assert hashlib.sha256(content).hexdigest() in said
-
-
-def test_a_file_that_the_manifest_does_not_know_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder, _ = whole_kit(tmp_path)
-    (folder / "planted.sh").write_text("", "utf-8")
-    assert verify.main(str(folder)) == 3 and "unknown  planted.sh" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"files": [{}]}'])
-def test_a_broken_manifest_is_an_error(tmp_path: Path, text: str) -> None:
-    folder, _ = whole_kit(tmp_path)
-    (folder / "manifest.json").write_text(text, "utf-8")
-    assert verify.main(str(folder)) == 3
-
-
-def test_expectations_are_read_from_records_and_bundles(tmp_path: Path) -> None:
-    (tmp_path / "x.digests.json").write_text('{"name": "x:1", "manifest": "sha256:abc"}', "utf-8")
-    (tmp_path / "b.bundle").write_bytes(b"TRTMCBDL" + bytes(16) + bytes(range(32)) + bytes(9))
-    found = kit.expectations([tmp_path / "x.digests.json", tmp_path / "b.bundle"])
-    assert found == {"x:1": "sha256:abc", f"{tmp_path.name}/b.bundle": bytes(range(32)).hex()}
+    assert str(out) in said and "No space left" in said and "nothing was left behind" in said
+    assert list(out.parent.iterdir()) == []

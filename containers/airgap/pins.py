@@ -34,6 +34,11 @@ class Pin:
     kind: Kind
     origin: str
 
+    @property
+    def title(self) -> str:
+        """What people know the file as."""
+        return self.file if self.kind is Kind.DEB else f"{self.file} ({self.origin})"
+
 
 def _dictionary(path: Path, variable: str) -> dict[str, Any]:
     """The dictionary that a generated .bzl file holds."""
