@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,19 @@ def record(tree: Checkout, *options: str) -> dict[str, Any]:
     tree.build(RUNTIME, DIGESTS, *options)
     (archive,) = tree.files(RUNTIME, *options)
     return dict(json.loads(archive.with_name("runtime.digests.json").read_text("utf-8")))
+
+
+def blob(archive: tarfile.TarFile, digest: str) -> Any:
+    """A blob of an archive that is JSON."""
+    content = archive.extractfile("blobs/sha256/" + digest.removeprefix("sha256:"))
+    assert content is not None
+    return json.load(content)
+
+
+def files_of(archive: tarfile.TarFile, digest: str) -> set[str]:
+    """The paths of a layer."""
+    with tarfile.open(fileobj=archive.extractfile("blobs/sha256/" + digest.removeprefix("sha256:"))) as layer:
+        return set(layer.getnames())
 
 
 def layers(found: dict[str, Any]) -> dict[str, str]:
@@ -65,6 +79,26 @@ def test_oci_1_another_folder_and_host_name_give_the_same_archives(tree: Checkou
         for target in IMAGES:
             (mine,), (theirs,) = tree.files(target), second.files(target)
             assert sha256(mine) == sha256(theirs), target
+
+
+def test_nvidia_s_library_is_one_layer_more_with_its_licence_and_only_where_it_was_asked_for(tree: Checkout) -> None:
+    gpu, inside = "--config=sm_89", "--//containers:nvidia_libraries=image"
+    host, held = record(tree, gpu), record(tree, gpu, inside)
+    assert list(layers(held).items()) == [*layers(host).items(), ("nvidia", layers(held)["nvidia"])]
+    for found in (host, held):
+        assert sum(row["size"] for row in found["layers"]) < 200_000_000
+    (path,) = tree.files(RUNTIME, gpu, inside)
+    with tarfile.open(path) as archive:
+        nvidia = files_of(archive, layers(held)["nvidia"])
+        assert {"usr/local/tensorrt/lib/libtensorrt_rtx.so.1", "usr/share/doc/tensorrt-rtx/LICENSE.txt"} <= nvidia
+        for digest in layers(host).values():
+            names = {name.rpartition("/")[2] for name in files_of(archive, digest)}
+            assert not [name for name in names if name.startswith(("libtensorrt_rtx", "libnvinfer", "libcudart"))]
+        assert "io.trtmc.host_library" not in blob(archive, held["config"])["config"]["Labels"]
+        document = blob(archive, blob(archive, held["sbom"])["layers"][0]["digest"])
+    (package,) = (row for row in document["packages"] if row["name"].startswith("tensorrt"))
+    assert package["externalRefs"][0]["referenceLocator"].startswith("pkg:pypi/tensorrt-rtx-cu13-libs@")
+    assert package["comment"] == "in layer 'nvidia'"
 
 
 @pytest.mark.parametrize("option", ["--config=sm_42", "--platforms=//bazel/targets:sm_42"])
