@@ -5,31 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trtmc.core.config import StrictConfig
-from trtmc.core.dtype import DType
 from trtmc.core.transformers_config import read_common
-from trtmc.nn import MAX_LAYERS, RopeConfig, read_rope_config
+from trtmc.nn import MAX_LAYERS, DecoderConfig, read_head_dim, read_kv_heads, read_rope_config
 from trtmc.ops.functional import ACTIVATIONS
 
 
-@dataclass(frozen=True)
-class LlamaConfig:
+@dataclass(frozen=True, kw_only=True)
+class LlamaConfig(DecoderConfig):
     """What the network is made from."""
 
-    dtype: DType | None
-    vocab_size: int
-    hidden_size: int
-    intermediate_size: int
-    num_layers: int
-    num_heads: int
-    num_kv_heads: int
-    head_dim: int
-    hidden_act: str
-    rms_norm_eps: float
-    rope: RopeConfig
-    max_positions: int
     attention_bias: bool
     mlp_bias: bool
-    tied: bool
 
 
 def read_config(config: StrictConfig) -> LlamaConfig:
@@ -37,13 +23,8 @@ def read_config(config: StrictConfig) -> LlamaConfig:
     common = read_common(config, ["llama"], ["LlamaForCausalLM"])
     hidden = config.integer("hidden_size", minimum=1)
     heads = config.integer("num_attention_heads", minimum=1)
-    kv_heads = config.integer("num_key_value_heads", default=heads, minimum=1)
-    if heads % kv_heads:
-        raise config.bad(
-            "num_attention_heads", f"must be a multiple of 'num_key_value_heads' ({kv_heads}), found {heads}"
-        )
-    if hidden % heads and not config.has("head_dim"):
-        raise config.bad("hidden_size", f"must be a multiple of 'num_attention_heads' ({heads}), found {hidden}")
+    kv_heads = read_kv_heads(config, heads)
+    head_dim = read_head_dim(config, hidden, heads)
     positions = config.integer("max_position_embeddings", default=2048, minimum=1)
     rope = read_rope_config(config, max_positions=positions)
     return LlamaConfig(
@@ -54,7 +35,7 @@ def read_config(config: StrictConfig) -> LlamaConfig:
         num_layers=config.integer("num_hidden_layers", minimum=1, maximum=MAX_LAYERS),
         num_heads=heads,
         num_kv_heads=kv_heads,
-        head_dim=config.even("head_dim", default=hidden // heads),
+        head_dim=head_dim,
         hidden_act=config.choice("hidden_act", ACTIVATIONS, default="silu"),
         rms_norm_eps=config.number("rms_norm_eps", default=1e-6, above=0),
         rope=rope,

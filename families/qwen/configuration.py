@@ -8,34 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trtmc.core.config import StrictConfig
-from trtmc.core.dtype import DType
 from trtmc.core.transformers_config import read_common
-from trtmc.nn import MAX_LAYERS, RopeConfig, read_rope_config
+from trtmc.nn import MAX_LAYERS, DecoderConfig, read_head_dim, read_kv_heads, read_rope_config
 from trtmc.ops.functional import ACTIVATIONS
 
 _QWEN3_HEAD_DIM = 128
 
 
-@dataclass(frozen=True)
-class QwenConfig:
+@dataclass(frozen=True, kw_only=True)
+class QwenConfig(DecoderConfig):
     """What the network is made from."""
 
-    dtype: DType | None
-    vocab_size: int
-    hidden_size: int
-    intermediate_size: int
-    num_layers: int
-    num_heads: int
-    num_kv_heads: int
-    head_dim: int
-    hidden_act: str
-    rms_norm_eps: float
-    rope: RopeConfig
-    max_positions: int
     qkv_bias: bool
     out_bias: bool
     qk_norm: bool
-    tied: bool
 
 
 def read_config(config: StrictConfig) -> QwenConfig:
@@ -75,12 +61,7 @@ def _kv_heads(config: StrictConfig, heads: int) -> int:
         raise config.bad(
             "num_key_value_heads", "is missing; state it, since Transformers' default (32) is rarely meant"
         )
-    kv_heads = config.integer("num_key_value_heads", default=heads, minimum=1)
-    if heads % kv_heads:
-        raise config.bad(
-            "num_attention_heads", f"must be a multiple of 'num_key_value_heads' ({kv_heads}), found {heads}"
-        )
-    return kv_heads
+    return read_kv_heads(config, heads)
 
 
 def _head_dim(config: StrictConfig, hidden: int, heads: int, qwen3: bool) -> int:
@@ -88,9 +69,7 @@ def _head_dim(config: StrictConfig, hidden: int, heads: int, qwen3: bool) -> int
         if config.has_key("head_dim") and not config.has("head_dim"):
             raise config.bad("head_dim", "is null; qwen3 needs a number (or no such key, which means 128)")
         return config.even("head_dim", default=_QWEN3_HEAD_DIM)
-    if hidden % heads and not config.has("head_dim"):
-        raise config.bad("hidden_size", f"must be a multiple of 'num_attention_heads' ({heads}), found {hidden}")
-    return config.even("head_dim", default=hidden // heads)
+    return read_head_dim(config, hidden, heads)
 
 
 def _refuse_sliding_window(config: StrictConfig, layers: int) -> None:

@@ -11,14 +11,13 @@ them; what goes in and out is that of trtmc.nn.decoder. Knows no model line.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from trtmc.core.contract import Limits, StateLink, TensorSpec
 from trtmc.core.dtype import DType
 from trtmc.core.weights import WeightSource
 from trtmc.nn.basic import Embedding, Linear, RMSNorm
 from trtmc.nn.decoder import DecoderLayer, DecoderStep, cache_outputs, decoder_inputs, decoder_state, layer_cache
-from trtmc.nn.rope_config import RopeConfig
+from trtmc.nn.decoder_config import DecoderConfig
 from trtmc.nn.rotary import RotaryEmbedding
 from trtmc.nn.tied_head import settle_tied_head
 from trtmc.ops import Module, ModuleList, NetworkModule, Tensor
@@ -30,29 +29,10 @@ _EMBEDDING = "model.embed_tokens.weight"
 _UNTIED = {_HEAD: "'tie_word_embeddings' is false, so the embedding cannot stand in for it"}
 
 
-class CausalLMConfig(Protocol):
-    """What a family's configuration says about the model as a whole."""
-
-    @property
-    def vocab_size(self) -> int: ...
-    @property
-    def hidden_size(self) -> int: ...
-    @property
-    def num_kv_heads(self) -> int: ...
-    @property
-    def head_dim(self) -> int: ...
-    @property
-    def rms_norm_eps(self) -> float: ...
-    @property
-    def rope(self) -> RopeConfig: ...
-    @property
-    def tied(self) -> bool: ...
-
-
 class DecoderModel(Module):
     """Embedding, decoder layers and the final norm."""
 
-    def __init__(self, config: CausalLMConfig, layers: Sequence[DecoderLayer]) -> None:
+    def __init__(self, config: DecoderConfig, layers: Sequence[DecoderLayer]) -> None:
         self.embed_tokens = Embedding(config.vocab_size, config.hidden_size)
         self.layers = ModuleList(layers)
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
@@ -72,7 +52,7 @@ class DecoderModel(Module):
 class CausalLM(NetworkModule):
     """Ids and caches in, logits of the wanted rows and caches out."""
 
-    def __init__(self, config: CausalLMConfig, layers: Sequence[DecoderLayer], limits: Limits, dtype: DType) -> None:
+    def __init__(self, config: DecoderConfig, layers: Sequence[DecoderLayer], limits: Limits, dtype: DType) -> None:
         self.config, self.limits, self.dtype = config, limits, dtype
         self.model = DecoderModel(config, layers)
         self.lm_head = Linear(config.hidden_size, config.vocab_size)
@@ -101,7 +81,7 @@ class CausalLM(NetworkModule):
         return {"logits": F.cast(self.lm_head(hidden), DType.F32), **updated}
 
 
-def load_causal_lm(module: CausalLM, config: CausalLMConfig, source: WeightSource, ignore: Mapping[str, str]) -> None:
+def load_causal_lm(module: CausalLM, config: DecoderConfig, source: WeightSource, ignore: Mapping[str, str]) -> None:
     """Loads all parameters by name, accounts for a stored copy of a tied head, and refuses leftovers.
 
     `ignore` maps patterns of tensor names that the network needs not to the reason.
