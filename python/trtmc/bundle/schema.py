@@ -118,7 +118,7 @@ def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
-def _read(hint: Any, value: JsonValue, where: str) -> Any:
+def _read(hint: Any, value: Any, where: str) -> Any:
     if get_origin(hint) is Annotated:
         inner, *limits = get_args(hint)
         result = _read(inner, value, where)
@@ -146,7 +146,7 @@ def _read(hint: Any, value: JsonValue, where: str) -> Any:
     return value
 
 
-def _read_union(hint: Any, value: JsonValue, where: str) -> Any:
+def _read_union(hint: Any, value: Any, where: str) -> Any:
     """Alternatives are told apart by JSON type alone: `X | None`, or scalars of different types."""
     options = [option for option in get_args(hint) if option is not type(None)]
     if value is None and type(None) in get_args(hint):
@@ -162,7 +162,7 @@ def _scalar(hint: Any) -> type:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
-def _read_record(kind: Any, value: JsonValue, where: str) -> Any:
+def _read_record(kind: Any, value: Any, where: str) -> Any:
     _expect(isinstance(value, dict), value, "an object", where)
     hints = _hints(kind)
     unknown = sorted(set(value) - set(hints))

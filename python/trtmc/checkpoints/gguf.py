@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from gguf import GGUFReader
@@ -22,7 +23,10 @@ from trtmc.checkpoints.gguf_weights import MappedTensor, map_tensors
 from trtmc.checkpoints.safetensors_writer import SafetensorsWriter, TensorDecl
 from trtmc.core.errors import BadInput, Unsupported
 
-_DTYPES = {"float16": ("F16", np.dtype(np.float16)), "float32": ("F32", np.dtype(np.float32))}
+_DTYPES: dict[str, tuple[str, np.dtype[Any]]] = {
+    "float16": ("F16", np.dtype(np.float16)),
+    "float32": ("F32", np.dtype(np.float32)),
+}
 
 #: `llama.*` keys that the conversion understands; another one would change the model, so it is refused.
 _KNOWN_KEYS = frozenset(

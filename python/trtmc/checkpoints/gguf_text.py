@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TypeVar
 
 from trtmc.checkpoints.files import JsonValue
 from trtmc.core.errors import BadInput, Unsupported
+
+_Kind = TypeVar("_Kind")
 
 
 class TokenKind(IntEnum):
@@ -170,7 +173,7 @@ class Vocabulary:
         return config
 
 
-def _required(metadata: Mapping[str, object], key: str, kind: type) -> object:
+def _required(metadata: Mapping[str, object], key: str, kind: type[_Kind]) -> _Kind:
     value = metadata.get(key)
     if not isinstance(value, kind):
         raise BadInput("checkpoint.gguf", f"GGUF key '{key}' is {type(value).__name__}, expected {kind.__name__}")
@@ -178,7 +181,7 @@ def _required(metadata: Mapping[str, object], key: str, kind: type) -> object:
 
 
 def _optional_text(metadata: Mapping[str, object], key: str) -> str | None:
-    return _required(metadata, key, str) if key in metadata else None  # type: ignore[return-value]
+    return _required(metadata, key, str) if key in metadata else None
 
 
 def _token_id(metadata: Mapping[str, object], name: str, tokens: list[str]) -> int | None:

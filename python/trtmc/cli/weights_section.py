@@ -41,7 +41,7 @@ class WeightsSection:
                 yield memoryview(bytes(tensor.offset - at))
             flat = self.files.array(tensor.name).reshape(-1).view(np.uint8)
             for start in range(0, len(flat), _CHUNK):
-                yield memoryview(flat[start : start + _CHUNK])
+                yield flat[start : start + _CHUNK].data
             at = tensor.offset + len(flat)
             self.files.release(tensor.name)
 

@@ -60,7 +60,7 @@ class WeightsBlob:
         for offset, array in self._pieces:
             if offset > at:
                 yield memoryview(bytes(offset - at))
-            yield memoryview(array).cast("B") if array.nbytes else memoryview(b"")
+            yield array.data.cast("B") if array.nbytes else memoryview(b"")
             at = offset + array.nbytes
 
     def read(self, offset: int, size: int) -> bytes:
