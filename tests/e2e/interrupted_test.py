@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.kit.models import tiny
 from tests.e2e.kit.product import build, builder_process
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STAGES = ("loading weights", "defining the network", "compiling", "packing")
 
 
@@ -29,7 +30,7 @@ def left_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl_c", "terminated"])
+@pytest.mark.parametrize("number", SIGNALS, ids=["ctrl_c", "terminated", "hung_up"])
 @pytest.mark.parametrize("stage", STAGES)
 def test_bad_input_a_build_that_is_interrupted(tmp_path: Path, large: Path, stage: str, number: signal.Signals) -> None:
     out = tmp_path / "out"
@@ -51,7 +52,7 @@ def test_bad_input_a_build_that_is_interrupted(tmp_path: Path, large: Path, stag
     assert left_in(out) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl_c", "terminated"])
+@pytest.mark.parametrize("number", SIGNALS, ids=["ctrl_c", "terminated", "hung_up"])
 def test_bad_input_a_build_that_is_interrupted_inside_tensorrt(
     tmp_path: Path, large: Path, number: signal.Signals
 ) -> None:
@@ -70,6 +71,23 @@ def test_bad_input_a_build_that_is_interrupted_inside_tensorrt(
     assert process.returncode == 128 + number, errors
     assert "packing" not in errors and "Traceback" not in errors
     assert left_in(out) == []
+
+
+def test_a_job_in_the_background_does_not_hear_ctrl_c(tmp_path: Path) -> None:
+    """A shell starts it with the signal ignored, and so it stays while TensorRT works."""
+    tiny(tmp_path / "m", "llama")
+    command = [str(tmp_path / "m"), "-o", str(tmp_path / "x.bundle"), "--target", "sm_89", "--precision", "fp16"]
+    process = builder_process(command, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "compiling" in line:
+            break
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.3)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert (tmp_path / "x.bundle").is_file()
 
 
 def test_bad_input_an_older_bundle_survives_an_interrupted_build(tmp_path: Path, large: Path) -> None:

@@ -47,6 +47,14 @@ def test_tpl_3_tojson_with_indent_and_markup(tmp_path: Path) -> None:
     assert render(bundle, [USER], "--tools", str(tmp_path / "tools.json")) == expected
 
 
+def test_tpl_1_with_tools_the_template_named_tool_use_serves(tmp_path: Path) -> None:
+    named = [{"name": name, "template": name} for name in ("default", "tool_use", "rag")]
+    (tmp_path / "tools.json").write_text("[{}]")
+    bundle = echo_bundle(tmp_path / "m", byte_level(), chat_template=named)
+    assert render(bundle, [USER]) == "default"
+    assert render(bundle, [USER], "--tools", str(tmp_path / "tools.json")) == "tool_use"
+
+
 def with_bos(folder: Path, template: str) -> Path:
     """A tokenizer whose post-processor puts BOS in front."""
     tokenizer = chatml()

@@ -68,7 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Runs one command line and returns its exit code."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that clean-up runs
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda received, _frame: sys.exit(128 + received))  # so that clean-up runs
     as_json = "--json" in arguments
     try:
         result = cli.main(arguments, prog_name="trtmc-build", standalone_mode=False)

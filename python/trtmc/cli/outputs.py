@@ -71,3 +71,5 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -
         for source in sources if path.exists() else []:
             if path.samefile(source) or source.resolve() in path.resolve().parents:
                 raise UsageError("output.is_input", f"{path}: is a file of the input {source}; write elsewhere")
+        if path.is_symlink():  # the file would take the link's place: /dev/stdout may lead to a regular file
+            raise UsageError("output.is_link", f"{path}: is a link to {os.readlink(path)}; name the file itself")

@@ -44,6 +44,13 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
     assert refused([tmp_path / "absent" / "x"], []) == "output.folder"
 
 
+def test_links_are_not_replaced_wherever_they_lead(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for name, target in (("to_file", "file"), ("to_nothing", "absent"), ("to_itself", "to_itself")):
+        (tmp_path / name).symlink_to(target)
+        assert refused([tmp_path / name], []) == "output.is_link"
+
+
 def test_two_outputs_of_one_name(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     same = tmp_path / "folder" / ".." / "x.bundle"

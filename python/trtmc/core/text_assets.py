@@ -215,13 +215,11 @@ def _highest_id(tokenizer: dict[str, Any], path: Path) -> tuple[str, int]:
 
 
 def _chat_template(checkpoint: Checkpoint, settings: dict[str, Any]) -> bytes | None:
-    """The separate file wins, as in Transformers; of a list of named templates, the one named "default"."""
+    """The separate file wins, as in Transformers; the runtime chooses among named templates itself."""
     if checkpoint.has(TEMPLATE):
         return checkpoint.path(TEMPLATE).read_bytes() or None
     value = settings.get("chat_template")
-    if isinstance(value, list):
-        value = next((t.get("template") for t in value if isinstance(t, dict) and t.get("name") == "default"), None)
-    if value is None or value == "":
+    if value is None or value == "" or (isinstance(value, list) and all(map(_is_named_template, value))):
         return None
     if not isinstance(value, str):
         raise BadInput(
@@ -229,3 +227,7 @@ def _chat_template(checkpoint: Checkpoint, settings: dict[str, Any]) -> bytes | 
             f"{checkpoint.path(TOKENIZER_CONFIG)}: 'chat_template' must be a string or a list of named templates",
         )
     return value.encode("utf-8")
+
+
+def _is_named_template(entry: Any) -> bool:
+    return isinstance(entry, dict) and all(isinstance(entry.get(key), str) for key in ("name", "template"))

@@ -130,7 +130,8 @@ def test_chat_template_of_the_file_wins(tmp_path: Path) -> None:
     both = {"tokenizer_config.json": settings, "chat_template.jinja": "from file ☃\n"}
     assert read(tmp_path / "b", both).chat_template == "from file ☃\n".encode()
     named = [{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]
-    assert read(tmp_path / "c", {"tokenizer_config.json": {"chat_template": named}}).chat_template == b"d"
+    assert read(tmp_path / "c", {"tokenizer_config.json": {"chat_template": named}}).chat_template is None
     assert read(tmp_path / "d").chat_template is None
-    with pytest.raises(BadInput, match="'chat_template' must be a string"):
-        read(tmp_path / "e", {"tokenizer_config.json": {"chat_template": 3}})
+    for index, broken in enumerate((3, ["x"], [{"name": "default"}])):
+        with pytest.raises(BadInput, match="'chat_template' must be a string"):
+            read(tmp_path / f"e{index}", {"tokenizer_config.json": {"chat_template": broken}})

@@ -82,6 +82,8 @@ def _llama3(block: StrictConfig, theta: float, max_positions: int) -> RopeConfig
 
 def _yarn(block: StrictConfig, theta: float, max_positions: int) -> RopeConfig:
     original = block.integer("original_max_position_embeddings", default=max_positions, minimum=1)
+    if not block.has_key("factor"):  # Transformers derives a null factor, but wants the key
+        raise block.bad("factor", "is missing; state it, or null for 'max_position_embeddings' over the original")
     factor = block.number("factor", default=max_positions / original, above=0)
     fast, slow = block.number("beta_fast", default=32.0, above=0), block.number("beta_slow", default=1.0, above=0)
     if theta == 1.0:

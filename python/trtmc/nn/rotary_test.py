@@ -100,7 +100,8 @@ def test_yarn_gives_the_figures_of_the_oracle(
 def test_yarn_reaches_beyond_the_positions_of_the_config() -> None:
     rope = read(rope_scaling={"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 256})
     assert (rope.reach(256), RopeConfig(1.0).reach(256)) == (1024, 256)
-    assert read(rope_scaling={"type": "yarn", "original_max_position_embeddings": 64}).factor == 4.0
+    stated = {"type": "yarn", "factor": None, "original_max_position_embeddings": 64}
+    assert read(rope_scaling=stated).factor == 4.0
 
 
 @pytest.mark.parametrize(
@@ -141,8 +142,9 @@ def test_llama3_starts_from_max_positions_if_not_told() -> None:
     [
         ({"rope_scaling": {**LLAMA3, "rope_type": "banana"}}, Unsupported, "'rope_scaling.rope_type' is 'banana'"),
         ({"rope_scaling": {"type": "su", "factor": 4.0}}, Unsupported, "'rope_scaling.type' is 'su'"),
-        ({"rope_scaling": {"type": "yarn", "short_factor": [1]}}, Unsupported, "'rope_scaling.short_factor'"),
-        ({"rope_scaling": {"type": "yarn", "beta_fast": 0}}, BadInput, "'rope_scaling.beta_fast' must be greater"),
+        ({"rope_scaling": {**YARN, "short_factor": [1]}}, Unsupported, "'rope_scaling.short_factor'"),
+        ({"rope_scaling": {**YARN, "beta_fast": 0}}, BadInput, "'rope_scaling.beta_fast' must be greater"),
+        ({"rope_scaling": {"type": "yarn"}}, BadInput, "'rope_scaling.factor' is missing"),
         ({"rope_parameters": {"rope_type": "longrope"}}, Unsupported, "'rope_parameters.rope_type' is 'longrope'"),
         (
             {"rope_scaling": {k: v for k, v in LLAMA3.items() if k != "high_freq_factor"}},

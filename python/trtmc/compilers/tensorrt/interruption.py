@@ -2,7 +2,7 @@
 
 Python runs a signal's handler inside whatever callback TensorRT makes next, and what a handler raises there is lost in
 TensorRT. So while TensorRT builds, signals are only noted; TensorRT is asked to stop after the step it is in, and the
-signal is delivered once it has returned.
+signal is delivered once it has returned. What the process ignores (nohup, a job in the background) stays ignored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import FrameType
 
 from trtmc.ops.lowering.api import trt
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption(trt.IProgressMonitor):
@@ -41,7 +41,8 @@ class Interruption(trt.IProgressMonitor):
         if threading.current_thread() is not threading.main_thread():  # handlers are the main thread's
             yield
             return
-        before = {number: signal.signal(number, self._note) for number in _SIGNALS}
+        heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, self._note) for number in heard}
         try:
             yield
         finally:
