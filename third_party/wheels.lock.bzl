@@ -96,6 +96,22 @@ WHEELS = {
             ],
         },
     },
+    "grpcio": {
+        "version": "1.85.3",
+        "deps": [
+            "typing-extensions",
+        ],
+        "files": {
+            "3.11": [
+                "grpcio-1.85.3-cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.whl",
+                "f2948333a1f462c0e559b5ea436655ed36822fa448f5713d6de2d483bed6e03f",
+            ],
+            "3.13": [
+                "grpcio-1.85.3-cp313-cp313-manylinux2014_x86_64.manylinux_2_17_x86_64.whl",
+                "9d20015c0dfc91de7a9a037cc84c7a174e8fe62e6427f563f1e2e35ca10f3798",
+            ],
+        },
+    },
     "hypothesis": {
         "version": "6.170.17",
         "deps": [

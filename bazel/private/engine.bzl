@@ -6,6 +6,9 @@ load(":providers.bzl", "CheckpointInfo", "EngineInfo", "FamilyInfo")
 
 _TYPE = "//bazel/toolchains:engine_compiler_type"
 
+# The compile action's machine is chosen by the compiler's toolchain; everything else of an engine (builder, checkpoint) stays on the building machine's platform.
+_GROUP = "compile"
+
 def _two_cores(_os, _inputs):
     return {"cpu": 2, "memory": 1500}
 
@@ -14,7 +17,7 @@ def _one_core(_os, _inputs):
     return {"cpu": 1, "memory": 1500}
 
 def _impl(ctx):
-    compiler = ctx.toolchains[_TYPE].engine_compiler
+    compiler = ctx.exec_groups[_GROUP].toolchains[_TYPE].engine_compiler
     if compiler.missing:
         fail(compiler.missing)
     lacking = lacking_sentence(compiler.target.name, ctx.attr.precision)
@@ -55,7 +58,7 @@ def _impl(ctx):
         outputs = [engine, contract, report],
         mnemonic = "TrtmcEngine",
         progress_message = "Compiling engine %{{label}} ({}, {}) for {}".format(ctx.attr.component, ctx.attr.precision, compiler.target.name),
-        execution_requirements = {"no-remote-exec": "1", "requires-gpu": compiler.target.name} if compiler.needs_gpu else {},
+        exec_group = _GROUP,
         resource_set = _two_cores if compiler.compiler == "openvino" else _one_core,
     )
     return [
@@ -79,7 +82,8 @@ engine = rule(
 ```
 engine(name = "llm", checkpoint = ":checkpoint", family = ":llama", component = "llm", precision = "auto", max_sequence = 2048)
 ```
-The output group `report` says how long each phase took and what memory it needed.""",
+The output group `report` says how long each phase took and what memory it needed. Where the compiler needs a GPU of the target, the action runs on a platform of
+//bazel/workers, whose properties a remote scheduler gets; `exec_properties = {"compile.NAME": "value"}` adds to them.""",
     provides = [EngineInfo],
     attrs = KNOB_ATTRS | {
         "checkpoint": attr.label(mandatory = True, cfg = "exec", providers = [CheckpointInfo], doc = "What to compile; read by actions alone, so it is prepared once for all targets."),
@@ -95,5 +99,5 @@ The output group `report` says how long each phase took and what memory it neede
         ),
         "precision": attr.string(default = "auto", values = ["auto"] + TYPES, doc = "Type of weights and arithmetic in the network. `auto`: the checkpoint's own, or fp16 where the target lacks that; the report says which. A target that lacks the named type is refused."),
     },
-    toolchains = [_TYPE],
+    exec_groups = {_GROUP: exec_group(toolchains = [_TYPE])},
 )

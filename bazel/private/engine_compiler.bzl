@@ -8,7 +8,6 @@ def _impl(ctx):
     info = EngineCompilerInfo(
         compiler = ctx.attr.compiler,
         missing = ctx.attr.missing,
-        needs_gpu = ctx.attr.needs_gpu,
         target = TargetInfo(file = file, name = ctx.attr.target),
     )
     return [
@@ -18,11 +17,10 @@ def _impl(ctx):
 
 engine_compiler = rule(
     implementation = _impl,
-    doc = "An engine compiler for one target; writes the target's target.json.",
+    doc = "An engine compiler for one target; writes the target's target.json. What machine it needs is said by its toolchain(exec_compatible_with = …).",
     attrs = {
         "compiler": attr.string(mandatory = True, doc = "Name of the compiler, as trtmc-build knows it."),
         "missing": attr.string(doc = "Why this compiler cannot be used; building for the target then fails in analysis with this sentence."),
-        "needs_gpu": attr.bool(doc = "Whether engine actions need a GPU of the target."),
         "target": attr.string(mandatory = True, doc = "The target's name."),
         "target_info": attr.string(mandatory = True, doc = "The content of target.json."),
     },

@@ -32,7 +32,6 @@ EngineCompilerInfo = provider(
     fields = {
         "compiler": "string: 'openvino', 'tensorrt_rtx' or 'tensorrt'.",
         "missing": "string: the sentence that says why nothing can be built, or ''.",
-        "needs_gpu": "bool: whether engine actions need a GPU of the target.",
         "target": "TargetInfo.",
     },
 )

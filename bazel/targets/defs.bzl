@@ -15,8 +15,6 @@ def declare_targets():
         native.constraint_value(name = name + "_target", constraint_setting = ":target")
         native.platform(
             name = name,
-            # Where an engine must be built on its own GPU, remote workers are asked for one.
-            exec_properties = {"requires-gpu": name} if COMPILERS[target.compiler].needs_gpu else {},
             constraint_values = [
                 ":" + name + "_target",
                 "@platforms//cpu:" + target.arch,
@@ -28,12 +26,13 @@ def declare_targets():
             name = name + "_compiler",
             compiler = target.compiler,
             missing = missing_sentence(name),
-            needs_gpu = COMPILERS[target.compiler].needs_gpu,
             target = name,
             target_info = json.encode(target_info(name)),
         )
         native.toolchain(
             name = name + "_toolchain",
+            # Where an engine is compiled on its own GPU, only a machine that has one will do.
+            exec_compatible_with = ["//bazel/workers:{}_gpu".format(name)] if COMPILERS[target.compiler].needs_gpu else [],
             target_compatible_with = [":" + name + "_target"],
             toolchain = ":" + name + "_compiler",
             toolchain_type = TOOLCHAIN_TYPE,
