@@ -11,8 +11,7 @@ import gzip
 import hashlib
 import json
 import tarfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -98,31 +97,39 @@ class Image:
         return name
 
 
-def _sha256(content: IO[bytes]) -> str:
-    digest = hashlib.sha256()
-    while chunk := content.read(1 << 20):
-        digest.update(chunk)
-    return digest.hexdigest()
+class _Hashed:
+    """A content that is hashed while someone reads it, so that each byte is read once."""
+
+    def __init__(self, content: IO[bytes]) -> None:
+        self._content = content
+        self._hash = hashlib.sha256()
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes."""
+        chunk = self._content.read(size)
+        self._hash.update(chunk)
+        return chunk
+
+    def digest(self) -> str:
+        """The digest of all, after the rest was read too."""
+        while self.read(1 << 20):
+            pass
+        return "sha256:" + self._hash.hexdigest()
 
 
-def check_blobs(image: Image) -> None:
-    """Every blob has the digest that its name says."""
+def _check_digest(name: str, found: str, image: Image) -> None:
+    if name != "blobs/sha256/" + found.removeprefix("sha256:"):
+        raise _complain(f"{name} has another content than its name says", image.path)
+
+
+def check_blobs(image: Image, layers: set[str]) -> None:
+    """Every blob has the digest that its name says; layers are compared later, in the pass that looks through them."""
     names = list(image.members)
     if [name.encode() for name in names] != sorted(name.encode() for name in names):
         raise _complain("its members are not in order", image.path)
     for name, member in image.members.items():
-        if member.isfile() and name.startswith("blobs/sha256/") and _sha256(image.open(name)) != name[13:]:
-            raise _complain(f"{name} has another content than its name says", image.path)
-
-
-@contextmanager
-def _unpacked(image: Image, descriptor: dict[str, Any]) -> Iterator[IO[bytes]]:
-    raw = image.open(image.blob(descriptor))
-    if descriptor["mediaType"].endswith("+gzip"):
-        with gzip.open(raw) as content:
-            yield content  # type: ignore[misc]
-    else:
-        yield raw
+        if member.isfile() and name.startswith("blobs/sha256/") and name not in layers:
+            _check_digest(name, _Hashed(image.open(name)).digest(), image)
 
 
 def _check_member(member: tarfile.TarInfo, where: str, path: Path) -> None:
@@ -133,19 +140,36 @@ def _check_member(member: tarfile.TarInfo, where: str, path: Path) -> None:
 
 
 def check_layer(image: Image, descriptor: dict[str, Any], diff_id: str, contents: Contents) -> None:
-    """One layer: its diff_id, the order and the owners of its members; adds it to the contents."""
+    """One layer: its digest and diff_id, the order and the owners of its members; adds it to the contents.
+
+    Its bytes are read and unpacked once, whatever their number.
+    """
     where = f"layer {descriptor['digest'][:19]}"
-    if descriptor["digest"] != diff_id:
-        with _unpacked(image, descriptor) as content:
-            if "sha256:" + _sha256(content) != diff_id:
-                raise _complain(f"{where} does not unpack to {diff_id}", image.path)
+    name = image.blob(descriptor)
+    packed = _Hashed(image.open(name))
+    try:
+        if descriptor["mediaType"].endswith("+gzip"):
+            content = _Hashed(gzip.GzipFile(fileobj=packed))  # type: ignore[arg-type]
+        else:
+            content = packed
+        _check_members(content, where, image.path, contents)
+        unpacked = content.digest()
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        _check_digest(name, packed.digest(), image)
+        raise _complain(f"{where} cannot be read: {error}", image.path) from error
+    _check_digest(name, packed.digest(), image)
+    if unpacked != diff_id:
+        raise _complain(f"{where} does not unpack to {diff_id}", image.path)
+
+
+def _check_members(content: _Hashed, where: str, path: Path, contents: Contents) -> None:
     before = b""
-    with _unpacked(image, descriptor) as content, tarfile.open(fileobj=content, mode="r|") as tar:
+    with tarfile.open(fileobj=content, mode="r|", bufsize=1 << 20) as tar:  # type: ignore[call-overload]
         for member in tar:
-            _check_member(member, where, image.path)
+            _check_member(member, where, path)
             name = member.name.encode("utf-8", "surrogateescape")
             if name <= before:
-                raise _complain(f"/{member.name} in {where} is out of order", image.path)
+                raise _complain(f"/{member.name} in {where} is out of order", path)
             before = name
             folder, _, base = member.name.rpartition("/")
             if base.startswith(".wh."):
@@ -199,9 +223,9 @@ def _check_loaders(image: Image, manifest: dict[str, Any], named: dict[str, Any]
 def check(path: Path, shell: bool = False) -> dict[str, Any]:
     """Checks an archive, which may hold a shell or not; returns a short report."""
     image = Image(path)
-    check_blobs(image)
     named, *attached = image.json("index.json")["manifests"]
     manifest = image.json(image.blob(named))
+    check_blobs(image, {image.blob(layer) for layer in manifest["layers"]})
     config = image.json(image.blob(manifest["config"]))
     _check_loaders(image, manifest, named)
     diff_ids = config["rootfs"]["diff_ids"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import io
 import json
 import tarfile
@@ -48,6 +50,26 @@ def test_a_blob_with_another_content_is_found(tmp_path: Path) -> None:
         data = bytearray(content.read() if content else b"")
     data[-1] ^= 1
     assert "another content than its name says" in refused(changed(archive, {name: bytes(data)}), "image.check")
+
+
+def with_descriptor(layer: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    path = Path(layer["descriptor"])
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    return layer
+
+
+def test_a_layer_that_is_no_archive_is_refused(tmp_path: Path) -> None:
+    layer = make_program(tmp_path)
+    for content in (b"no gzip", gzip.compress(b"no tar" * 100), gzip.compress(b"x" * 5000)[:-9]):
+        Path(layer["blob"]).write_bytes(content)
+        digest = "sha256:" + hashlib.sha256(content).hexdigest()
+        with_descriptor(layer, digest=digest, size=len(content))
+        assert "cannot be read" in refused(make_image(tmp_path, [layer])[0], "image.check")
+
+
+def test_a_layer_that_unpacks_to_something_else_is_refused(tmp_path: Path) -> None:
+    layer = with_descriptor(make_program(tmp_path), diff_id="sha256:" + "0" * 64)
+    assert "does not unpack to" in refused(make_image(tmp_path, [layer])[0], "image.check")
 
 
 def test_two_indices_that_differ_are_found(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from bazel.private.tools.image import documents, layer
 from bazel.private.tools.image.blobs import Blob, blob_of, canonical
 from bazel.private.tools.image.errors import ImageError, written
-from bazel.private.tools.image.tarball import Stream, file, write_tar
+from bazel.private.tools.image.tarball import FileSink, Stream, file, write_tar
 
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 INDEX_TYPE = "application/vnd.oci.image.index.v1+json"
@@ -223,6 +223,6 @@ def make(spec_path: Path, archive_path: Path, record_path: Path) -> None:
     members = {f"blobs/sha256/{key}".encode(): file(content) for key, content in archive.members.items()}
     members |= {name.encode(): file(data) for name, data in top.items()}
     with written(archive_path) as temporary, open(temporary, "wb") as handle:
-        write_tar(members, handle)
+        write_tar(members, FileSink(handle))
     with written(record_path) as temporary:
         temporary.write_text(json.dumps(record, indent=2) + "\n", "utf-8")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import tarfile
 from pathlib import Path
 
 import pytest
 
 from bazel.private.tools.image.errors import ImageError
-from bazel.private.tools.image.tarball import Entry, Stream, directory, file, pax_record, symlink, write_tar
+from bazel.private.tools.image.tarball import Entry, FileSink, Stream, directory, file, pax_record, symlink, write_tar
 
 
 def tar_of(entries: dict[bytes, Entry]) -> bytes:
@@ -106,3 +108,43 @@ def test_modes_of_folders_are_kept() -> None:
 )
 def test_a_pax_record_counts_its_own_length(value: bytes, record: bytes) -> None:
     assert pax_record("k", value) == record and len(record) == int(record.split(b" ")[0])
+
+
+def refusing(*_: object) -> int:
+    raise OSError(errno.EXDEV, "another file system")
+
+
+@pytest.mark.parametrize("kernel_copies", [True, False])
+def test_a_file_gets_the_same_bytes_as_any_sink(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel_copies: bool
+) -> None:
+    if not kernel_copies:
+        monkeypatch.setattr(os, "copy_file_range", refusing)
+    source = tmp_path / "source"
+    source.write_bytes(os.urandom(3_000_001))
+    inner = {b"x/data": file(source), b"y": file(b"text")}
+    size = len(tar_of(inner))
+    entries = {b"a": file(b"1"), b"inner": file(Stream(size, lambda sink: write_tar(inner, sink))), b"z": file(source)}
+    with open(tmp_path / "out", "wb") as handle:
+        write_tar(entries, FileSink(handle))
+    assert (tmp_path / "out").read_bytes() == tar_of(entries)
+
+
+def test_a_disk_that_is_full_is_no_reason_to_try_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(os, "copy_file_range", full)
+    (tmp_path / "source").write_bytes(b"x")
+    with open(tmp_path / "out", "wb") as handle, pytest.raises(OSError, match="no space"):
+        write_tar({b"a": file(tmp_path / "source")}, FileSink(handle))
+
+
+def test_a_file_that_shrinks_while_the_kernel_copies_is_noticed(tmp_path: Path) -> None:
+    class Liar(type(Path())):  # type: ignore[misc]
+        def stat(self, **_: object) -> object:
+            return type("Stat", (), {"st_size": 10})
+
+    (tmp_path / "source").write_bytes(b"12345")
+    with open(tmp_path / "out", "wb") as handle, pytest.raises(ImageError, match="10 bytes became 5"):
+        write_tar({b"a": file(Liar(tmp_path / "source"))}, FileSink(handle))
