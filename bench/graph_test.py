@@ -1,4 +1,4 @@
-"""The figures of `make bench-graph`: phases out of a profile, and the table."""
+"""The figures of `make bench-graph`: phases out of a profile, medians, and the tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import gzip
 import json
 from pathlib import Path
 
-from bench.graph import Timing, phases, table
+import pytest
+
+from bench import layer
+from bench.graph import Row, Timing, main, phases, size_of, table
 
 
 def write_profile(path: Path, events: list[dict[str, object]]) -> Path:
@@ -31,8 +34,41 @@ def test_a_phase_lasts_until_the_next_begins(tmp_path: Path) -> None:
 def test_a_profile_that_cannot_be_read_has_no_phases(tmp_path: Path) -> None:
     (tmp_path / "p").write_bytes(b"none")
     assert phases(tmp_path / "p") == {} == phases(tmp_path / "absent")
+    (tmp_path / "p").write_bytes(write_profile(tmp_path / "q", [mark("Load", 0)]).read_bytes()[:-9])
+    assert phases(tmp_path / "p") == {}
 
 
-def test_the_table_names_goal_and_phases() -> None:
-    said = table([Timing("null build", "< 1 s", 0.25, {"Load": 0.2, "Finish": 0.001}, "1 process: 1 internal")])
-    assert said.splitlines()[-1] == "| null build | < 1 s | 0.25 | Load 0.20 | 1 process: 1 internal |"
+def test_a_row_is_its_median_build_with_that_build_s_phases() -> None:
+    row = Row("x", "", [Timing(3.0), Timing(1.0, {"Load": 0.1}), Timing(1.5, {"Load": 0.2})])
+    assert row.middle.phases == {"Load": 0.2} and row.range == " (1.00-3.00)"
+    assert Row("x", "", [Timing(3.0), Timing(1.0)]).middle.seconds == 1.0
+    assert Row("x", "", [Timing(3.0)]).range == ""
+
+
+def test_the_table_names_goal_phases_and_the_disk_s_limit() -> None:
+    null = Row("null build", "< 1 s", [Timing(0.25, {"Load": 0.2, "Finish": 0.001}, "1 process: 1 internal")])
+    warm = Row("warm", "< 60 s", [Timing(20.0)], size=6_000_000_000)
+    said = table([null, warm], {"hash": 0.5, "copy": 0.3}).splitlines()
+    assert said[-2] == "| null build | < 1 s | 0.25 |  | Load 0.20 | 1 process: 1 internal |"
+    assert said[-1] == "| warm | < 60 s | 20.00 | 3.0, 5.0 (6.0 GB) |  |  |"
+
+
+def test_sizes_count_files_and_no_links(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "f").write_bytes(b"12345")
+    (tmp_path / "link").symlink_to("d/f")
+    assert size_of(tmp_path) == 5
+
+
+def test_a_layer_s_steps_run_and_are_compared_with_hash_and_copy(tmp_path: Path) -> None:
+    found = layer.measure(tmp_path, rounds=2, size=100_000)
+    assert list(found) == ["hash", "copy", "layer", "image", "check"] and {len(row) for row in found.values()} == {2}
+    assert (tmp_path / "image.tar").stat().st_size > 100_000
+    fixed = {"hash": [1.0, 1.0], "copy": [1.0, 3.0], "layer": [1.5, 2.0], "image": [1.5, 2.0], "check": [9.0, 9.0]}
+    assert "| 1.25 times | goal 1 |" in layer.table(fixed).splitlines()[-1]
+
+
+def test_no_rounds_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--rounds", "0"])
+    assert caught.value.code == 2 and "--rounds is 0" in capsys.readouterr().err
