@@ -117,7 +117,8 @@ def llama_cpp_sources() -> Path:
         flags = ["--no-deps", "--no-binary", "llama-cpp-python", "--no-build-isolation"]
         run([str(pip), "download", "--quiet", *flags, LLAMA_CPP_SDIST, "-d", str(wheels)])
         with tarfile.open(next(wheels.glob("llama_cpp_python*.tar.gz"))) as archive:
-            archive.extractall(draft, filter="data")
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Debian 12's Python has none
+            archive.extractall(draft)
 
     unpacked = once(bench_dir() / "src-llama-cpp", fetch)
     return next(unpacked.glob("*/vendor/llama.cpp"))

@@ -95,10 +95,9 @@ def fetch(missing: list[Pin], python: str, into: Path) -> None:
 
 def gather(wanted: list[Pin], stores: Iterable[Path], python: str, into: Path) -> None:
     """Puts every pinned file into the kit's store, each checked."""
+    into.mkdir(parents=True, exist_ok=True)
     missing = []
     for pin in wanted:
-        if stored(into, pin).is_file():
-            continue
         found = next((store for store in stores if stored(store, pin).is_file()), None)
         if found is None:
             missing.append(pin)

@@ -70,6 +70,17 @@ def test_a_damaged_store_is_named_and_not_passed_on(tmp_path: Path) -> None:
     assert not list((tmp_path / "new").rglob("*"))
 
 
+def test_what_no_store_has_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetch(kind: str, package: str, python: str, into: Path, file: str, sha256: str) -> None:
+        assert (kind, package, python, file) == ("wheel", "a==1", "3.11", "a-1.whl")
+        (into / file).write_bytes(b"from the index")
+
+    monkeypatch.setattr(kit.pypi, "fetch", fetch)
+    sha256 = hashlib.sha256(b"from the index").hexdigest()
+    kit.gather([wheel(sha256)], [tmp_path / "empty"], "3.11", tmp_path / "new")
+    assert [path.read_bytes() for path in (tmp_path / "new").rglob("file")] == [b"from the index"]
+
+
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A tree of one file that pins one wheel, which the cache holds; returns the tree."""
@@ -106,7 +117,7 @@ def test_a_kit_is_whole_and_says_how_to_know_it(
 def test_a_kit_as_one_tar_holds_the_same_files(small: Path, tmp_path: Path) -> None:
     folder, tar = make(tmp_path / "kit"), make(tmp_path / "one.tar")
     with tarfile.open(tar) as archive:
-        archive.extractall(tmp_path / "unpacked", filter="data")
+        archive.extractall(tmp_path / "unpacked")
     unpacked = tmp_path / "unpacked" / "one"
     assert verify.problems(unpacked) == []
     assert (unpacked / "manifest.json").read_bytes() == (folder / "manifest.json").read_bytes()

@@ -57,7 +57,8 @@ class Archive:
     def unpack(self, folder: Path) -> Path:
         """The archive as a folder: an OCI layout."""
         with tarfile.open(self.path) as tar:
-            tar.extractall(folder, filter="data")
+            tar.extraction_filter = getattr(tarfile, "data_filter", None)  # Debian 12's Python has none
+            tar.extractall(folder)
         return folder
 
 

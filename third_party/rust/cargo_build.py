@@ -63,13 +63,19 @@ def environment(root: Path, cc: str) -> dict[str, str]:
     }
 
 
+def unpack(sdist: Path, folder: Path) -> None:
+    """Unpacks a source archive, with the filter for data where this Python has one: Debian 12's 3.11.2 has not."""
+    with tarfile.open(sdist) as archive:
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
+
+
 def build(manifest: dict[str, str], prepare: Prepare) -> None:
     """Lays out the workspace, runs cargo, copies the library."""
     with fixed_folder() as root:
         (root / "rust").symlink_to(Path(manifest["rust"]).absolute())
         shutil.copytree(manifest["registry"], root / "registry", copy_function=shutil.copyfile)
-        with tarfile.open(manifest["sdist"]) as archive:
-            archive.extractall(root / "sdist", filter="data")
+        unpack(Path(manifest["sdist"]), root / "sdist")
         (source,) = (root / "sdist").iterdir()
         prepare(root / "work", Path(manifest["crate"]).absolute(), root / "registry", source)
         command = [
