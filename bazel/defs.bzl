@@ -27,6 +27,7 @@ load(
     _base_layer = "base_layer",
     _bazel_layer = "bazel_layer",
     _bundle_layer = "bundle_layer",
+    _downloads_layer = "downloads_layer",
     _image_layer = "image_layer",
     _runtime_layer = "runtime_layer",
 )
@@ -53,6 +54,7 @@ bundles = _bundles
 checkpoint = _checkpoint
 cuda_library = _cuda_library
 cuda_toolchain = _cuda_toolchain
+downloads_layer = _downloads_layer
 engine = _engine
 family = _family
 fat_bundle = _fat_bundle

@@ -139,6 +139,26 @@ def built_image(engine: Engine) -> str:
     )
 
 
+def named_image(engine: Engine, image: str) -> str:
+    """An image that the user names; it is pulled if the engine lacks it."""
+    if ask(engine.program, "image", "inspect", image).returncode != 0:
+        done = subprocess.run([engine.program, "pull", image], stdout=sys.stderr, check=False)
+        if done.returncode != 0:
+            raise ContainerError(
+                "in_container.no_image",
+                f"{engine.program} neither has {image} nor gets it (see above). What to do: compare the reference, or "
+                f"leave IMAGE out, to build {TARGET}",
+            )
+    return image
+
+
+def own_downloads(engine: Engine, image: str) -> Path | None:
+    """Where an image holds downloads of its own, if it does (//containers:toolchain_offline)."""
+    form = '{{index .Config.Labels "io.trtmc.toolchain.downloads"}}'
+    found = ask(engine.program, "image", "inspect", "--format", form, image).stdout.strip()
+    return Path(found) if found.startswith("/") else None
+
+
 def repository_cache() -> Path:
     """Where this user's Bazel keeps downloads."""
     found = (
@@ -173,16 +193,13 @@ def prepare_home(home: Path, repositories: Path, uid: int, gid: int) -> None:
     """The cache folder is the home inside: Bazel's options, and a name for the user, which Java and git want."""
     home.mkdir(parents=True, exist_ok=True)
     (home / ".bazelrc").write_text(f"common --repository_cache={repositories}\n", "utf-8")
-    (home / "passwd").write_text(
-        f"root:x:0:0:root:/root:/bin/bash\nbuild:x:{uid}:{gid}:build:{home}:/bin/bash\n", "utf-8"
-    )
-    if uid == 0:
-        (home / "passwd").write_text(f"build:x:0:0:build:{home}:/bin/bash\n", "utf-8")
+    root = "root:x:0:0:root:/root:/bin/bash\n" if uid else ""
+    (home / "passwd").write_text(f"{root}build:x:{uid}:{gid}:build:{home}:/bin/bash\n", "utf-8")
 
 
 def mounts(home: Path, repositories: Path, online: bool) -> list[str]:
-    """What the container sees of this machine."""
-    words = [f"--volume={path}:{path}" for path in (REPO, home, repositories)]
+    """What the container sees of this machine. Downloads of the image's own are no folder here."""
+    words = [f"--volume={path}:{path}" for path in (REPO, home, repositories) if path.exists()]
     words.append(f"--volume={home / 'passwd'}:/etc/passwd:ro")
     common = ask("git", "rev-parse", "--path-format=absolute", "--git-common-dir").stdout.strip()
     if common and not Path(common).is_relative_to(REPO):  # a worktree
@@ -229,12 +246,18 @@ def run(arguments: argparse.Namespace) -> None:
     if not arguments.command and not sys.stdin.isatty():
         raise ContainerError("in_container.no_command", 'say what to run: make in-container CMD="bazel build …"', 2)
     engine = find_engine(arguments.engine)
-    image = arguments.image or built_image(engine)
+    image = named_image(engine, arguments.image) if arguments.image else built_image(engine)
     home = Path(arguments.cache or Path.home() / ".cache" / "trtmc" / "container").absolute()
     home.mkdir(parents=True, exist_ok=True)
     repositories = Path(arguments.repository_cache or repository_cache()).absolute()
-    repositories.mkdir(parents=True, exist_ok=True)
-    words = network(arguments.network, missing(pins(REPO, PYTHON), repositories), repositories)
+    absent = missing(pins(REPO, PYTHON), repositories)
+    own = own_downloads(engine, image) if absent else None
+    if own:
+        print(f"in-container: with the downloads of the image ({own}); {len(absent)} are not here", file=sys.stderr)
+        repositories, absent = own, []
+    else:
+        repositories.mkdir(parents=True, exist_ok=True)
+    words = network(arguments.network, absent, repositories)
     hold(home)
     command = command_line(engine, image, home, words, repositories, " ".join(arguments.command))
     os.execv(engine.program, command)

@@ -61,6 +61,14 @@ def test_an_engine_that_does_not_answer_is_quoted(tmp_path: Path) -> None:
     assert "error [in_container.engine_silent]" in done.stderr and "Cannot connect to the Docker daemon" in done.stderr
 
 
+def test_an_image_that_nobody_has_is_named(tmp_path: Path) -> None:
+    engine = fake(tmp_path, "docker", "echo '[]'")
+    text = engine.read_text("utf-8").replace("esac", "image) exit 1;;\npull) echo no such host >&2; exit 1;;\nesac")
+    engine.write_text(text, "utf-8")
+    done = start(tmp_path, engine, "--", "true")
+    assert done.returncode == 4 and "error [in_container.no_image]" in done.stderr and "no such host" in done.stderr
+
+
 def test_nothing_to_run_and_no_terminal_is_an_error(tmp_path: Path) -> None:
     done = start(tmp_path, fake(tmp_path, "docker", "echo '[]'"))
     assert done.returncode == 2 and "error [in_container.no_command]" in done.stderr
@@ -96,6 +104,15 @@ def test_rights_are_the_least_that_the_sandbox_needs() -> None:
     assert {"bpf", "keyctl", "init_module", "kexec_load", "setns", "userfaultfd"} <= set(denied["names"])
 
 
+def test_an_image_with_downloads_of_its_own_needs_neither_network_nor_ours(tmp_path: Path) -> None:
+    engine = fake(tmp_path, "docker", "echo '[]'", 'echo "$@"')
+    engine.write_text(engine.read_text("utf-8").replace("esac", "image) echo /opt/x/downloads;;\nesac"), "utf-8")
+    done = start(tmp_path, engine, "--", "true")
+    assert done.returncode == 0 and "with the downloads of the image (/opt/x/downloads)" in done.stderr
+    assert "--network=none" in done.stdout.split() and not (tmp_path / "downloads").exists()
+    assert (tmp_path / "home" / ".bazelrc").read_text("utf-8") == "common --repository_cache=/opt/x/downloads\n"
+
+
 def test_a_full_repository_cache_means_no_network_and_a_lack_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,6 +133,7 @@ def test_a_full_repository_cache_means_no_network_and_a_lack_is_named(
 
 def test_checkout_and_cache_lie_where_they_lie_outside(tmp_path: Path) -> None:
     home = tmp_path / "home"
+    (tmp_path / "d").mkdir()
     words = in_container.command_line(PLAIN, "i", home, ["--network=none"], tmp_path / "d", "make")
     for path in (REPO, home, tmp_path / "d"):
         assert f"--volume={path}:{path}" in words

@@ -128,6 +128,35 @@ The packages are checked against the lock; patchelf, one of them, points the pro
     },
 )
 
+def _downloads_layer_impl(ctx):
+    at = "{}/content_addressable/sha256".format(_path(ctx, ctx.attr.path))
+    rows = {}
+    for file in ctx.files.files:
+        sha256 = ctx.attr.pins.get(file.basename)
+        if not sha256:
+            fail("{}: no pin for {}. What to do: add it to third_party/deps.toml and run `make lock`".format(ctx.label, file.basename))
+        rows["{}/{}/file".format(at, sha256)] = file
+    manifest = _manifest(ctx, [(file, path, "0444") for path, file in rows.items()])
+
+    # Whoever builds, Bazel notes in the folders what it used, and puts beside them what it fetches besides.
+    folders = [at.removesuffix("/content_addressable/sha256"), at.removesuffix("/sha256"), at] + [path.removesuffix("/file") for path in rows]
+    manifest["directories"] = {path: "1777" for path in folders}
+    return _returned(make_layer(ctx, ctx.label.name, manifest, rows.values(), "none"))
+
+downloads_layer = rule(
+    implementation = _downloads_layer_impl,
+    cfg = layer_transition,
+    doc = """Pinned files laid out as Bazel's repository cache: with `--repository_cache=PATH` a build finds them and asks no network.
+
+They are packed already, so the layer is a plain tar.""",
+    provides = [ImageLayerInfo],
+    attrs = _COMMON | allowlist_attr | {
+        "files": attr.label_list(mandatory = True, allow_files = True, doc = "The files."),
+        "path": attr.string(default = "/opt/trtmc/downloads", doc = "The cache's folder."),
+        "pins": attr.string_dict(mandatory = True, doc = "File name -> SHA-256."),
+    },
+)
+
 def _image_layer_impl(ctx):
     rows = _file_rows(ctx, ctx.attr.files, ctx.attr.mode) + _file_rows(ctx, ctx.attr.programs, "0755")
     manifest = _manifest(ctx, rows) | {

@@ -1,7 +1,7 @@
 """Tests of the image rules: what they declare, what a layer's key holds, how targets share layers, and what is refused."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts", "unittest")
-load("//bazel:defs.bzl", "ImageInfo", "ImageLayerInfo", "bazel_layer", "bundle_image", "image", "image_layer")
+load("//bazel:defs.bzl", "ImageInfo", "ImageLayerInfo", "bazel_layer", "bundle_image", "downloads_layer", "image", "image_layer")
 load(":image.bzl", "missing_backend")
 load(":target_transitions.bzl", "layer_platforms")
 
@@ -61,6 +61,16 @@ def _bazel_layer_impl(ctx):
     return analysistest.end(env)
 
 _bazel_layer_test = analysistest.make(_bazel_layer_impl)
+
+def _downloads_impl(ctx):
+    env = analysistest.begin(ctx)
+    (manifest,) = [action for action in _actions(env, "FileWrite") if "manifest" in action.outputs.to_list()[0].basename]
+    written = json.decode(manifest.content)
+    asserts.equals(env, ["opt/c/content_addressable/sha256/{}/file".format("a" * 64)], [row["path"] for row in written["files"]])
+    asserts.equals(env, "none", written["compression"])
+    return analysistest.end(env)
+
+_downloads_test = analysistest.make(_downloads_impl)
 
 def _stamped_impl(ctx):
     env = analysistest.begin(ctx)
@@ -132,6 +142,11 @@ def image_test_suite(name):
     image(name = "bundle_for_no_target", for_target = False, layers = [":bundle_image_layer"], repository = "x", tags = ["manual"])
     _refused_test(name = name + "_bundle_for_no_target", sentence = "the bundle is for cpu_x86_64, the image for no target", target_under_test = ":bundle_for_no_target")
 
+    downloads_layer(name = "downloads", files = [data + "one/config.json"], path = "/opt/c", pins = {"config.json": "a" * 64}, tags = ["manual"])
+    _downloads_test(name = name + "_downloads", target_under_test = ":downloads")
+    downloads_layer(name = "unpinned", files = [data + "one/config.json"], pins = {}, tags = ["manual"])
+    _refused_test(name = name + "_unpinned", sentence = "no pin for config.json. What to do: add it to third_party/deps.toml", target_under_test = ":unpinned")
+
     image_layer(name = "bad_path_layer", files = {data + "one/config.json": "etc/one.json"}, tags = ["manual"])
     _refused_test(name = name + "_bad_path", sentence = "'etc/one.json' is no absolute path inside an image", target_under_test = ":bad_path_layer")
     image(name = "two_bundles", layers = [":bundle_image_layer", ":bundle_image_layer_again"], repository = "x", tags = ["manual"])
@@ -148,10 +163,12 @@ def image_test_suite(name):
             "bazel_layer",
             "bundle_for_no_target",
             "data",
+            "downloads",
             "image",
             "layer",
             "stamped",
             "to_build_in",
             "two_bundles",
+            "unpinned",
         ]],
     )

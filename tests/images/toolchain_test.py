@@ -27,6 +27,7 @@ OUTSIDE = {
     "libtrtmc_builder_heap.so": ROOT / "python/trtmc/heap/libtrtmc_builder_heap.so",
 }
 TARGETS = "//bazel/private/testdata:bundle //python/trtmc/heap:libtrtmc_builder_heap.so"
+STORE = Path("content_addressable") / "sha256"
 USER = 12345
 #: The caller: nobody that the machine knows, but one who may read the interpreter wherever it lies.
 CALLER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
@@ -62,9 +63,21 @@ class Caller:
         """What `make in-container` runs."""
         words = [*CALLER, sys.executable, "-B", str(self.tree / "tools" / "in_container.py"), "--image", self.image]
         words += ["--engine", program("docker"), "--cache", str(self.home), "--network", "none"]
-        words += ["--repository-cache", str(in_container.repository_cache()), "--", command]
+        words += ["--repository-cache", str(self.home.with_name("downloads")), "--", command]
         host = {"DOCKER_HOST": f"unix://{self.engine.socket}"}
         return subprocess.run(words, env=os.environ | host, capture_output=True, text=True, check=False)
+
+
+def share_downloads(into: Path) -> None:
+    """What this machine's repository cache holds, as links: the caller may add to the folder and change no file."""
+    for source in (in_container.repository_cache() / STORE).glob("*/file"):
+        target = into / STORE / source.parent.name / "file"
+        target.parent.mkdir()
+        os.chown(target.parent, USER, USER)  # Bazel writes there, too
+        try:
+            os.link(source, target)
+        except OSError:  # another disk
+            shutil.copyfile(source, target)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +95,9 @@ def caller(engine: Engine, image: docker.models.images.Image) -> Iterator[Caller
                 (root / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(in_container.REPO / name, root / "tree" / name)
         (root / "home").mkdir()
+        (root / "downloads" / STORE).mkdir(parents=True)
         subprocess.run(["chown", "-R", f"{USER}:{USER}", str(root)], check=True)
+        share_downloads(root / "downloads")
         yield Caller(root / "tree", root / "home", engine, str(image.id))
 
 

@@ -50,7 +50,7 @@ def obtain(rctx, files, fetch):
         rctx.download(url = "file://{}/{}".format(scratch, path.split("/")[-1].replace("%", "%25")), output = path, sha256 = files[path])
     rctx.delete(_SCRATCH)
 
-def obtain_python_package(rctx, kind, package, version, file, sha256, output):
+def obtain_python_package(rctx, kind, package, version, file, sha256, output, for_python = None):
     """Puts one wheel or source archive into the repository.
 
     Args:
@@ -61,13 +61,14 @@ def obtain_python_package(rctx, kind, package, version, file, sha256, output):
       file: the pinned file name.
       sha256: the pinned hash.
       output: where to put it.
+      for_python: the version of Python that it is for, such as "3.11"; by default the host's.
     """
-    python = python_of(rctx, rctx.attr._python)
+    version_of_python = for_python or python_of(rctx, rctx.attr._python).version
 
     def fetch(_missing, scratch):
         rctx.report_progress("pip download {}=={}".format(package, version))
         words = [kind, "--package", "{}=={}".format(package, version), "--file", output.split("/")[-1], "--sha256", sha256, "--into", str(scratch)]
-        _run(rctx, [rctx.path(rctx.attr._pypi_script)] + words + ["--python", python.version])
+        _run(rctx, [rctx.path(rctx.attr._pypi_script)] + words + ["--python", version_of_python])
 
     if file.split("/")[-1] != output.split("/")[-1]:
         fail("obtain_python_package: {} must keep its name {}".format(output, file))

@@ -133,6 +133,27 @@ packed_debs = repository_rule(
     },
 )
 
+def _downloads_impl(rctx):
+    paths = list(obtain_debs(rctx, rctx.attr.debs, "debs"))
+    for kind, pins in {"sdist": rctx.attr.sdists, "wheel": rctx.attr.wheels}.items():
+        for name, pin in json.decode(pins).items():
+            path = "{}s/{}".format(kind, pin["file"])
+            obtain_python_package(rctx, kind, name, pin["version"], pin["file"], pin["sha256"], path, for_python = rctx.attr.python)
+            paths.append(path)
+    rctx.file("BUILD.bazel", 'filegroup(name = "files", srcs = {}, visibility = ["//visibility:public"])\n'.format(repr(sorted(paths))))
+    rctx.file("WORKSPACE", "")
+
+downloads = repository_rule(
+    implementation = _downloads_impl,
+    doc = "Pinned files as they were fetched, for one version of Python, whatever the host's is.",
+    attrs = FETCH_ATTRS | {
+        "debs": attr.string_list(doc = "Lock lines 'sha256 name version arch suite'."),
+        "python": attr.string(mandatory = True, doc = "Such as \"3.11\"."),
+        "sdists": attr.string(default = "{}", doc = "JSON: name -> version, file, SHA-256."),
+        "wheels": attr.string(default = "{}", doc = "JSON: name -> version, file, SHA-256."),
+    },
+)
+
 def _hub_impl(rctx):
     lines = ['package(default_visibility = ["//visibility:public"])\n']
     lines += ['alias(name = "{}", actual = "{}")\n'.format(name, actual) for name, actual in sorted(rctx.attr.names.items())]

@@ -1,10 +1,11 @@
 """All pinned repositories at once, for MODULE.bazel's extension and for WORKSPACE alike. The pins stand in //third_party."""
 
 load("//third_party:debs.lock.bzl", "DEBS")
+load("//third_party:downloads.bzl", "DOWNLOADED_DEBS", "FREE_WHEELS", "NVIDIA_WHEELS", "PYTHON")
 load("//third_party:sdists.lock.bzl", "SDISTS")
 load("//third_party:wheels.lock.bzl", "WHEELS")
 load(":cuda.bzl", "cuda_toolkit")
-load(":pinned.bzl", "deb_group", "hub", "packed_debs", "sdist", "wheel")
+load(":pinned.bzl", "deb_group", "downloads", "hub", "packed_debs", "sdist", "wheel")
 
 # Wheels that are more than a Python library: text to append to their BUILD files.
 _MORE = {name: "//third_party/build_files:{}.BUILD".format(name) for name in ["buildstream", "kubernetes-validate", "onnx", "openvino", "pybind11", "ruff", "tensorrt-rtx-cu13-libs"]}
@@ -68,6 +69,15 @@ def pinned_repositories():
             version = pin["version"],
         )
         pypi["{}_sdist".format(name.replace("-", "_"))] = "@{}//:archive".format(repository)
+    downloads(
+        name = "downloads",
+        debs = DOWNLOADED_DEBS,
+        python = PYTHON,
+        sdists = json.encode(SDISTS),
+        wheels = json.encode(FREE_WHEELS),
+    )
+    downloads(name = "downloads_nvidia", python = PYTHON, wheels = json.encode(NVIDIA_WHEELS))
+    pypi |= {name: "@{}//:files".format(name) for name in ["downloads", "downloads_nvidia"]}
     hub(name = "pypi", names = pypi)
 
     debs = {}
