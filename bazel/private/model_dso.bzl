@@ -27,6 +27,8 @@ def model_dso(name, srcs, deps = [], hdrs = []):
     cc_binary(
         name = name,
         linkopts = [
+            # Without it the linker writes the path of the output, which is another one for each configuration.
+            "-Wl,-soname," + name,
             "-Wl,--version-script=$(location //cc/runtime:model_dso.lds)",
             "-Wl,-z,defs",
         ],

@@ -145,6 +145,15 @@ def test_capacity(tool: Tool) -> None:
     assert "64" in message
 
 
+@pytest.mark.parametrize("command", [["run", "--ids", "1"], ["run", "--ids", "1", "--json"], ["verify"], ["inspect"]])
+def test_an_answer_that_cannot_be_written_is_no_success(tool: Tool, command: list[str]) -> None:
+    with open("/dev/null", "rb") as closed:  # no place to write to, as a full disk is none
+        arguments = [tool.program, command[0], tool.bundle, *command[1:]]
+        done = subprocess.run(arguments, stdout=closed, stderr=subprocess.PIPE, timeout=60)
+    assert done.returncode == 7
+    assert b"error: the answer cannot be written" in done.stderr
+
+
 def test_prompts_that_are_none(tool: Tool) -> None:
     tool.fails(3, "generate.empty_prompt", "run", tool.bundle, "--ids", "")
     tool.fails(3, "generate.empty_prompt", "run", tool.bundle, stdin=b"")

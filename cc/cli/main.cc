@@ -27,6 +27,14 @@ Status run_chosen(const std::vector<Command>& commands) {
   return usage_error("cli.usage", "no command was given; see trtmc --help");
 }
 
+// An answer that did not arrive, because the disk is full or nobody holds the other end, is no success.
+int delivered(int exit_code) {
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (exit_code != 0 || !failed) return exit_code;
+  return report(resource_error("cli.output", "the answer cannot be written to standard output; is "
+                               "the disk full?"), false);
+}
+
 int main(int argc, char** argv) {
   CLI::App app("Runs TensorRT-Model-Connect bundles.", "trtmc");
   app.set_version_flag("--version", kVersion);
@@ -46,7 +54,7 @@ int main(int argc, char** argv) {
   bool json = false;
   for (const Command& command : commands) json |= command.app->parsed() && command.json();
   try {
-    return report(run_chosen(commands), json);
+    return delivered(report(run_chosen(commands), json));
   } catch (const std::bad_alloc&) {
     return report(resource_error("cli.memory", "out of memory; lower --max-sequence, or use a "
                                  "machine with more"), json);

@@ -41,10 +41,12 @@ std::string private_cache_folder() {
   return folder.string();
 }
 
+constexpr int kMaxThreads = 1024;  // more only wait for one another
+
 Status check_options(const LoadOptions& options) {
-  if (options.threads < 0) {
-    return usage_error("load.bad_option", "threads must be 0 (automatic) or more, found " +
-                       std::to_string(options.threads));
+  if (options.threads < 0 || options.threads > kMaxThreads) {
+    return usage_error("load.bad_option", "threads must be 0 (automatic) to " +
+                       std::to_string(kMaxThreads) + ", found " + std::to_string(options.threads));
   }
   if (options.max_sequence < 0) {
     return usage_error("load.bad_option", "max_sequence must be 0 (the bundle's) or more, found " +

@@ -192,8 +192,10 @@ TEST_F(LoadTest, NoSuchBundle) {
 
 TEST_F(LoadTest, OptionsOutOfRange) {
   LoadOptions bad = options();
-  bad.threads = -1;
-  EXPECT_EQ(load(bundle(), bad).status().code(), "load.bad_option");
+  for (const int threads : {-1, 1025, 100000}) {
+    bad.threads = threads;
+    EXPECT_EQ(load(bundle(), bad).status().code(), "load.bad_option") << threads;
+  }
   bad = options();
   bad.device = -1;
   EXPECT_EQ(load(bundle(), bad).status().code(), "load.bad_option");

@@ -79,3 +79,16 @@ def test_dso_1_only_runtime_root_changes_that(tmp_path: Path, stranger: Path) ->
     done = trtmc("run", str(bundle), "--ids", "2", "--json", "--runtime-root", str(tmp_path / "root"))
     assert done.exit_code == 6
     assert str(tmp_path / "root") in done.stderr
+
+
+def test_a_library_knows_its_own_name_and_no_path_of_the_build() -> None:
+    """A path in a library differs between configurations, and with it the layers of images."""
+    root = runtime_root()
+    if root is None:
+        pytest.skip("needs the C++ runtime")
+    libraries = sorted((root / "lib" / "trtmc").glob("libtrtmc_*.so"))
+    assert libraries
+    for library in libraries:
+        content = library.read_bytes()
+        assert library.name.encode() + b"\0" in content
+        assert b"bazel-out" not in content, library.name
