@@ -113,24 +113,3 @@ def test_unknown_model_type_lists_what_there_is(tmp_path: Path) -> None:
     with pytest.raises(Unsupported, match=r"which no family implements; implemented are .*llama") as caught:
         for_checkpoint(Checkpoint(model.write(tmp_path)))
     assert caught.value.code == "config.model_type"
-
-
-MISTRAL = {"model_type": "mistral", "architectures": ["MistralForCausalLM"]}
-
-
-@pytest.mark.parametrize(
-    ("window", "positions"), [({}, 4096), ({"sliding_window": None}, 8192), ({"sliding_window": 100}, 100)]
-)
-def test_mistrals_window_bounds_the_positions(tmp_path: Path, window: dict[str, Any], positions: int) -> None:
-    drop = ("attention_bias", "mlp_bias")
-    config = read(tmp_path, drop, **MISTRAL, max_position_embeddings=8192, num_key_value_heads=2, **window)
-    assert (config.max_positions, config.attention_bias, config.mlp_bias) == (positions, False, False)
-
-
-def test_mistral_has_no_biases_and_states_its_key_value_heads(tmp_path: Path) -> None:
-    with pytest.raises(Unsupported, match="attention_bias"):
-        read(tmp_path / "a", **MISTRAL, num_key_value_heads=2, attention_bias=True)
-    with pytest.raises(BadInput, match="num_key_value_heads"):
-        read(tmp_path / "b", ("num_key_value_heads", "attention_bias", "mlp_bias"), **MISTRAL)
-    with pytest.raises(BadInput, match="sliding_window"):
-        read(tmp_path / "c", ("attention_bias", "mlp_bias"), **MISTRAL, num_key_value_heads=2, sliding_window=0)

@@ -33,12 +33,7 @@ BASE: Config = {
     "tie_word_embeddings": False,
     "rope_theta": 10000.0,
 }
-ARCHITECTURE = {
-    "llama": "LlamaForCausalLM",
-    "mistral": "MistralForCausalLM",
-    "qwen2": "Qwen2ForCausalLM",
-    "qwen3": "Qwen3ForCausalLM",
-}
+ARCHITECTURE = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
 
 
 def config_of(model_type: str, drop: Sequence[str] = (), **edit: object) -> Config:
