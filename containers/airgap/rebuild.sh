@@ -33,8 +33,8 @@ cp -al "$KIT/files/content_addressable" "$WORK/downloads/" 2>/dev/null || cp -r 
 
 # A user without an entry in /etc/passwd, as in a container, has no name; Bazel wants one.
 export HOME=$WORK/home XDG_CACHE_HOME=$WORK/home/.cache TRTMC_KIT=$KIT/files USER=${USER:-$(id -un 2>/dev/null || echo rebuild)}
+cd "$tree" # away from a folder that this user may not be allowed to see
 PREFIX=$WORK/bazel BIN=$WORK/bin/bazel STRICT_LOCK=1 "$tree/tools/install-bazel.sh"
-cd "$tree"
 bazel() { "$WORK/bin/bazel" --output_user_root="$WORK/out" "$@"; }
 trap 'bazel shutdown' EXIT
 common=(--repository_cache="$WORK/downloads" --disk_cache="$WORK/cache" "${options[@]}")
