@@ -7,6 +7,7 @@ bundle.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from trtmc.core.errors import BadInput, Unsupported
 GENERATION = "generation_config.json"
 TOKENIZER = "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
+SPECIAL_TOKENS = "special_tokens_map.json"
 TEMPLATE = "chat_template.jinja"
 
 _NO_EFFECT = {
@@ -96,7 +98,7 @@ class TextArtifacts:
     pad_token_id: int | None
     sampling: SamplingDefaults
     tokenizer: Path | None
-    tokenizer_config: Path | None
+    tokenizer_config: Path | bytes | None
     chat_template: bytes | None
 
 
@@ -121,7 +123,7 @@ def read_text_artifacts(
         pad_token_id=pad,
         sampling=_sampling(checkpoint),
         tokenizer=tokenizer,
-        tokenizer_config=checkpoint.path(TOKENIZER_CONFIG) if settings else None,
+        tokenizer_config=_tokenizer_config(checkpoint, settings),
         chat_template=_chat_template(checkpoint, settings),
     )
 
@@ -212,6 +214,15 @@ def _highest_id(tokenizer: dict[str, Any], path: Path) -> tuple[str, int]:
     if not pairs or not all(type(number) is int and number >= 0 for _, number in pairs):
         raise BadInput("tokenizer.json", f"{path}: every token needs a whole-number id")
     return max(pairs, key=lambda pair: pair[1])
+
+
+def _tokenizer_config(checkpoint: Checkpoint, settings: dict[str, Any]) -> Path | bytes | None:
+    """The file; one from before `added_tokens_decoder` gets its special tokens from special_tokens_map.json."""
+    older = "added_tokens_decoder" not in settings and checkpoint.has(SPECIAL_TOKENS)
+    tokens = {k: v for k, v in checkpoint.json(SPECIAL_TOKENS).items() if k.endswith("_token")} if older else {}
+    if any(settings.get(key) != token for key, token in tokens.items()):
+        return json.dumps({**settings, **tokens}, ensure_ascii=False, indent=1).encode("utf-8")
+    return checkpoint.path(TOKENIZER_CONFIG) if settings else None
 
 
 def _chat_template(checkpoint: Checkpoint, settings: dict[str, Any]) -> bytes | None:

@@ -135,3 +135,17 @@ def test_chat_template_of_the_file_wins(tmp_path: Path) -> None:
     for index, broken in enumerate((3, ["x"], [{"name": "default"}])):
         with pytest.raises(BadInput, match="'chat_template' must be a string"):
             read(tmp_path / f"e{index}", {"tokenizer_config.json": {"chat_template": broken}})
+
+
+def test_special_tokens_of_their_own_file_count_in_older_checkpoints(tmp_path: Path) -> None:
+    tokens = {"bos_token": "<s>", "eos_token": {"content": "☃"}, "additional_special_tokens": ["<x>"]}
+    older = {"eos_token": "</s>", "model_max_length": 5}
+    found = read(tmp_path / "a", {"tokenizer_config.json": older, "special_tokens_map.json": tokens}).tokenizer_config
+    assert isinstance(found, bytes)
+    assert json.loads(found) == {"model_max_length": 5, "bos_token": "<s>", "eos_token": {"content": "☃"}}
+    alone = read(tmp_path / "b", {"special_tokens_map.json": tokens}).tokenizer_config
+    assert isinstance(alone, bytes)
+    newer = {"bos_token": "<b>", "added_tokens_decoder": {}}
+    for index, config in enumerate((newer, {"bos_token": "<s>", "eos_token": {"content": "☃"}})):
+        files = {"tokenizer_config.json": config, "special_tokens_map.json": tokens}
+        assert isinstance(read(tmp_path / f"c{index}", files).tokenizer_config, Path)
