@@ -230,7 +230,7 @@ def main(argv: list[str]) -> int:
         subprocess.run(["bazel", f"--output_base={tree.base}", "shutdown"], cwd=tree.folder, check=False)
         subprocess.run(["chmod", "-R", "u+w", str(tree.base)], check=False)
         shutil.rmtree(scratch, ignore_errors=True)
-    limits = {name: layer.median(big[name]) for name in ("hash", "copy")}
+    limits = {name: layer.median(cost.wall for cost in big[name]) for name in ("hash", "copy")}
     loads = f"load {begin:.1f} before, {os.getloadavg()[0]:.1f} after"
     print(f"\n{os.cpu_count()} cores, {loads}; targets {' '.join(arguments.targets)}\n")
     print(f"{table(rows, limits)}\n\n{layer.table(big)}")

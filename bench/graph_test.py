@@ -11,6 +11,8 @@ import pytest
 from bench import layer
 from bench.graph import Row, Timing, main, phases, size_of, table
 
+STEPS = ("hash", "copy", "start", "layer", "image", "check")
+
 
 def write_profile(path: Path, events: list[dict[str, object]]) -> Path:
     path.write_bytes(gzip.compress(json.dumps({"traceEvents": events}).encode()))
@@ -62,10 +64,11 @@ def test_sizes_count_files_and_no_links(tmp_path: Path) -> None:
 
 def test_a_layer_s_steps_run_and_are_compared_with_hash_and_copy(tmp_path: Path) -> None:
     found = layer.measure(tmp_path, rounds=2, size=100_000)
-    assert list(found) == ["hash", "copy", "layer", "image", "check"] and {len(row) for row in found.values()} == {2}
+    assert {name: len(row) for name, row in found.items()} == dict.fromkeys(STEPS, 2)
     assert (tmp_path / "image.tar").stat().st_size > 100_000
-    fixed = {"hash": [1.0, 1.0], "copy": [1.0, 3.0], "layer": [1.5, 2.0], "image": [1.5, 2.0], "check": [9.0, 9.0]}
-    assert "| 1.25 times | goal 1 |" in layer.table(fixed).splitlines()[-1]
+    seconds = {"hash": 1.0, "copy": 1.0, "start": 0.1, "layer": 1.5, "image": 1.5, "check": 9.0}
+    fixed = {name: [layer.Cost(value, value / 2), layer.Cost(value, value / 2)] for name, value in seconds.items()}
+    assert [line.split("|")[2].strip() for line in layer.table(fixed).splitlines()[-2:]] == ["1.50 times", "1.40 times"]
 
 
 def test_no_rounds_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
