@@ -178,9 +178,9 @@ def measure_big_layer(tree: Tree, own: Path) -> list[Row]:
     package = tree.folder / BIG
     package.mkdir()
     (package / "BUILD.bazel").write_text(_BIG_BUILD, "utf-8")
+    tree.build("(filling)", targets=["//containers:runtime"])
     rows = []
     for name, disk in {"without a cache": "--disk_cache=", "with a disk cache": f"--disk_cache={own}"}.items():
-        tree.build("(filling)", disk, targets=["//containers:runtime"])
         timings = []
         for _ in range(tree.rounds):
             layer.random_file(package / "content")

@@ -61,7 +61,7 @@ class Report:
     """All kinds of one build."""
 
     rows: dict[str, Row] = field(default_factory=dict)
-    #: Seconds of the hits that have a record; the other hits of a kind are `estimated` or `unknown`.
+    #: Hits without a record, by kind; `estimate` makes them `estimated` or `unknown`.
     unrecorded: dict[str, int] = field(default_factory=dict)
 
     def total(self) -> Row:
@@ -131,12 +131,13 @@ def tally(log: Iterable[dict[str, Any]], disk_cache: Path | None = None) -> Repo
 
 
 def learn(report: Report, known: dict[str, list[float]]) -> dict[str, list[float]]:
-    """Adds this run to the history: mnemonic -> [actions, seconds]."""
+    """Adds this run to the history: mnemonic -> [actions, seconds]; what ran, and what hits have a record of."""
     new = dict(known)
     for name, row in report.rows.items():
-        if row.misses:
+        timed = row.misses + row.hits - report.unrecorded.get(name, 0)
+        if timed:
             count, total = new.get(name, [0, 0.0])
-            new[name] = [count + row.misses, total + row.seconds_run]
+            new[name] = [count + timed, total + row.seconds_run + row.seconds_saved]
     return new
 
 

@@ -72,6 +72,8 @@ def test_without_a_record_the_mean_of_what_ran_is_shown_as_an_estimate() -> None
     )
     known = learn(report, {"CppCompile": [2, 3.0]})
     assert known == {"CppCompile": [4, 8.0]}
+    recorded = Report({"CppCompile": Row(disk_hits=3, seconds_saved=6.0)}, {"CppCompile": 1})
+    assert learn(recorded, {}) == {"CppCompile": [2, 6.0]}
     estimate(report, known)
     said = table(report)
     assert said.splitlines()[1].split() == ["CppCompile", "3", "0", "2", "1.0", "0.0", "~6.0", "5.0"]
