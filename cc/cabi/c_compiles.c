@@ -2,7 +2,7 @@
 #include "cc/cabi/trtmc.h"
 
 _Static_assert(offsetof(trtmc_load_options, runtime_root) == 8, "layout");
-_Static_assert(sizeof(trtmc_load_options) == 40, "layout");
+_Static_assert(sizeof(trtmc_load_options) == 56, "layout");
 _Static_assert(offsetof(trtmc_generate_options, temperature) == 8, "layout");
 _Static_assert(offsetof(trtmc_generate_options, top_k) == 56, "layout");
 _Static_assert(offsetof(trtmc_generate_options, stop) == 80, "layout");

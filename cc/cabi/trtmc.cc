@@ -11,6 +11,7 @@
 
 struct trtmc_pipeline {
   trtmc::LoadedTask<trtmc::TextGeneration> loaded;
+  std::string warning;
 };
 
 struct trtmc_result {
@@ -93,7 +94,7 @@ extern "C" {
 std::uint32_t trtmc_c_api_version(void) { return TRTMC_C_API_VERSION; }
 
 void trtmc_load_options_init(trtmc_load_options* options) {
-  *options = {sizeof(trtmc_load_options), nullptr, nullptr, 0, 0, 0};
+  *options = {sizeof(trtmc_load_options), nullptr, nullptr, 0, 0, 0, nullptr, -1};
 }
 
 int trtmc_load(const char* path, const trtmc_load_options* given, trtmc_pipeline** out,
@@ -108,10 +109,18 @@ int trtmc_load(const char* path, const trtmc_load_options* given, trtmc_pipeline
     options.max_sequence = o.max_sequence;
     options.threads = o.threads;
     options.verify = o.verify_full != 0 ? Verify::kFull : Verify::kLazy;
+    options.target = o.target != nullptr ? o.target : "";
+    if (o.device >= 0) options.device = o.device;
+    std::string warning;
+    options.on_warning = [&](const LoadWarning& w) { warning = w.message; };
     TRTMC_ASSIGN_OR_RETURN(auto loaded, load_task<TextGeneration>(path, options));
-    *out = std::make_unique<trtmc_pipeline>(trtmc_pipeline{std::move(loaded)}).release();
+    *out = std::make_unique<trtmc_pipeline>(trtmc_pipeline{std::move(loaded), std::move(warning)}).release();
     return Status::ok();
   });
+}
+
+const char* trtmc_load_warning(const trtmc_pipeline* pipeline) {
+  return pipeline->warning.c_str();
 }
 
 void trtmc_pipeline_free(trtmc_pipeline* pipeline) {

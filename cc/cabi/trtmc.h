@@ -36,6 +36,8 @@ typedef struct trtmc_load_options {
   int64_t max_sequence;     /* 0: the bundle's limit */
   int32_t threads;          /* 0: automatic */
   int32_t verify_full;      /* 1: check every byte first */
+  const char* target;       /* one of the bundle's; NULL: the best for this machine */
+  int32_t device;           /* number of a GPU: that one or a failure; -1: the first that fits */
 } trtmc_load_options;
 
 typedef struct trtmc_generate_options {
@@ -59,6 +61,9 @@ uint32_t trtmc_c_api_version(void);
 void trtmc_load_options_init(trtmc_load_options* options);
 int trtmc_load(const char* path, const trtmc_load_options* options, trtmc_pipeline** out,
                trtmc_error** error);
+/* What the load has to say although it succeeded, or "": the bundle runs on the CPU because the
+ * library or the driver for this machine's GPU is missing. The pipeline's memory. */
+const char* trtmc_load_warning(const trtmc_pipeline* pipeline);
 void trtmc_pipeline_free(trtmc_pipeline* pipeline);
 
 int64_t trtmc_vocab_size(const trtmc_pipeline* pipeline);

@@ -53,6 +53,7 @@ TEST_F(CabiTest, LoadsGeneratesAndGivesLogits) {
   ASSERT_EQ(trtmc_load(bundle().c_str(), &options_, &llm_, &error_), 0);
   EXPECT_EQ(trtmc_vocab_size(llm_), 26);
   EXPECT_EQ(trtmc_max_sequence(llm_), 32);
+  EXPECT_STREQ(trtmc_load_warning(llm_), "");
 
   trtmc_generate_options options;
   trtmc_generate_options_init(llm_, &options);

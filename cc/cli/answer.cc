@@ -59,6 +59,17 @@ json timing_json(const Answer& a) {
 
 }  // namespace
 
+Result<OpenBundle> open_bundle(const CommonOptions& common) {
+  OpenBundle bundle;
+  LoadOptions options = common.load_options();
+  options.on_warning = [&](const LoadWarning& warning) {
+    std::fprintf(stderr, "warning: %s\n", warning.message.c_str());
+    bundle.warnings.push_back(warning);
+  };
+  TRTMC_ASSIGN_OR_RETURN(bundle.loaded, load_task<TextGeneration>(common.bundle, options));
+  return bundle;
+}
+
 Result<Answer> answer(TextGeneration& llm, const std::vector<std::int32_t>& prompt,
                       const GenerationOptions& options, bool json,
                       const std::atomic<bool>& cancel) {
@@ -92,8 +103,17 @@ std::string figures_line(const Answer& a) {
   return line;
 }
 
-json answer_json(const IPipeline& pipeline, const Answer& a, const GenerationOptions& options) {
+json warnings_json(const OpenBundle& bundle) {
+  json list = json::array();
+  for (const LoadWarning& w : bundle.warnings) {
+    list.push_back({{"code", w.code}, {"message", w.message}});
+  }
+  return list;
+}
+
+json answer_json(const OpenBundle& bundle, const Answer& a, const GenerationOptions& options) {
   const GenerationResult& r = a.result;
+  const IPipeline& pipeline = *bundle.loaded.pipeline;
   const BundleHeader& h = pipeline.header();
   json value = {{"text", r.text},
                 {"ids", r.ids},
@@ -105,6 +125,7 @@ json answer_json(const IPipeline& pipeline, const Answer& a, const GenerationOpt
                 {"sampling", sampling_json(options.sampling)},
                 {"timing", timing_json(a)},
                 {"peak_memory_bytes", peak_memory()},
+                {"warnings", warnings_json(bundle)},
                 {"bundle",
                  {{"id", pipeline.bundle_id()},
                   {"family", h.family},

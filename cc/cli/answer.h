@@ -8,10 +8,18 @@
 #include <vector>
 
 #include "cc/cli/options.h"
+#include "trtmc/load.h"
 #include "trtmc/pipeline.h"
 #include "trtmc/status.h"
 
 namespace trtmc::cli {
+
+// A bundle that is loaded for `trtmc run` or `trtmc chat`.
+struct OpenBundle {
+  LoadedTask<TextGeneration> loaded;
+  std::vector<LoadWarning> warnings;  // already told on standard error
+};
+Result<OpenBundle> open_bundle(const CommonOptions& options);
 
 struct Answer {
   GenerationResult result;
@@ -26,8 +34,10 @@ Result<Answer> answer(TextGeneration& llm, const std::vector<std::int32_t>& prom
 std::string figures_line(const Answer& answer);
 
 // Everything about an answer; `options` are those that were in force.
-nlohmann::json answer_json(const IPipeline& pipeline, const Answer& answer,
+nlohmann::json answer_json(const OpenBundle& bundle, const Answer& answer,
                            const GenerationOptions& options);
+
+nlohmann::json warnings_json(const OpenBundle& bundle);
 
 // Prints a JSON value on one line; bytes that are not UTF-8 are replaced.
 void print_json(const nlohmann::json& value);

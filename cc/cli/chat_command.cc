@@ -12,7 +12,6 @@
 #include "cc/cli/commands.h"
 #include "cc/cli/console.h"
 #include "cc/cli/options.h"
-#include "trtmc/load.h"
 
 namespace trtmc::cli {
 namespace {
@@ -28,9 +27,8 @@ struct ChatArguments {
 
 class Conversation {
  public:
-  Conversation(const ChatArguments& arguments, IPipeline& pipeline, TextGeneration& llm,
-               std::atomic<bool>& cancel)
-      : arguments_(arguments), pipeline_(pipeline), llm_(llm), cancel_(cancel) {}
+  Conversation(const ChatArguments& arguments, const OpenBundle& bundle, std::atomic<bool>& cancel)
+      : arguments_(arguments), bundle_(bundle), llm_(*bundle.loaded.task), cancel_(cancel) {}
 
   Status start();
   Status one_turn();     // answers the messages so far
@@ -41,7 +39,7 @@ class Conversation {
 
  private:
   const ChatArguments& arguments_;
-  IPipeline& pipeline_;
+  const OpenBundle& bundle_;
   TextGeneration& llm_;
   std::atomic<bool>& cancel_;
   json messages_ = json::array();
@@ -87,7 +85,7 @@ Status Conversation::one_turn() {
   TRTMC_ASSIGN_OR_RETURN(const Answer a,
                          answer(llm_, ids, options, arguments_.common.json, cancel_));
   if (arguments_.common.json) {
-    print_json(answer_json(pipeline_, a, options));
+    print_json(answer_json(bundle_, a, options));
   } else {
     std::printf("\n");
     std::fflush(stdout);
@@ -120,11 +118,9 @@ Status Conversation::interactive() {
 
 Status chat(const ChatArguments& arguments) {
   std::atomic<bool>& cancel = catch_interrupt();
-  TRTMC_ASSIGN_OR_RETURN(const auto loaded,
-                         load_task<TextGeneration>(arguments.common.bundle,
-                                                   arguments.common.load_options()));
+  TRTMC_ASSIGN_OR_RETURN(const OpenBundle bundle, open_bundle(arguments.common));
   if (cancel) return interrupted();
-  Conversation conversation(arguments, *loaded.pipeline, *loaded.task, cancel);
+  Conversation conversation(arguments, bundle, cancel);
   TRTMC_RETURN_IF_ERROR(conversation.start());
   if (arguments.message || arguments.messages_file) return conversation.one_turn();
   return conversation.interactive();

@@ -7,6 +7,7 @@ import math
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +175,27 @@ def test_usage_errors(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["--stop", "--temperature", "--top-k", "--seed", "-n", "--threads", "--device", "--target"]
+)
+def test_an_empty_value_takes_no_other_word(tool: Tool, name: str) -> None:
+    code = "generate.bad_stop" if name == "--stop" else "cli.usage"
+    for words in ([f"{name}="], [name, ""]):  # "-n=": the short form takes "=" as its value
+        message = tool.fails(2, code, "run", tool.bundle, *words, "--ids", "1")
+        assert name.strip("-") in message
+    assert "--json takes no value" in tool.fails(2, "cli.usage", "run", tool.bundle, "--json=", "--ids", "1")
+
+
+def test_an_empty_text_is_a_text(tool: Tool) -> None:
+    tool.fails(3, "generate.empty_prompt", "run", tool.bundle, "--prompt=")
+    tool.fails(3, "generate.empty_prompt", "run", tool.bundle, "--ids=")
+    tool.fails(4, "generate.no_tokenizer", "chat", tool.bundle, "--system=", "hello")
+    tool.fails(2, "cli.usage", "run", "", "--ids", "1")
+    tool.fails(2, "cli.usage", "run", tool.bundle, "--dump-logits=", "--ids", "1")
+    done = tool("run", tool.bundle, "--json", "--", "--stop=")  # after -- all words are arguments
+    assert json.loads(done.stdout)["error"]["code"] == "generate.no_tokenizer"
+
+
+@pytest.mark.parametrize(
     ("arguments", "exit_code", "code", "words"),
     [
         (["--strategy", "banana_decoder"], 6, "load.unknown_strategy", ["banana_decoder", "toy"]),
@@ -219,14 +241,14 @@ def run_on_gpus(tool: Tool, driver: Path, gpus: str | None, *arguments: str) -> 
 def test_a_gpu_bundle_without_a_driver(tool: Tool, tmp_path: Path) -> None:
     code, error = run_on_gpus(tool, tmp_path / "none", None)
     assert (code, error["code"]) == (5, "load.wrong_target")
-    assert error["message"].endswith(f"sm_89.bundle: {NEEDS}; no driver found")
+    assert f"sm_89.bundle: {NEEDS}; no driver found" in error["message"]
 
 
 def test_a_gpu_bundle_on_another_gpu(tool: Tool, tmp_path: Path) -> None:
     code, error = run_on_gpus(tool, tmp_path / "h200", "NVIDIA H200/9.0")
     assert (code, error["code"]) == (5, "load.wrong_target")
     assert f"{NEEDS}; GPU 0 (NVIDIA H200) has 9.0" in error["message"]
-    code, error = run_on_gpus(tool, tmp_path / "two", "Old/7.5,New/8.9")
+    code, error = run_on_gpus(tool, tmp_path / "two", "Old/7.5,New/8.9", "--device", "0")
     assert (code, error["code"]) == (5, "load.wrong_target")
     assert f"{NEEDS}; GPU 0 (Old) has 7.5; choose GPU 1" in error["message"]
 
@@ -236,6 +258,54 @@ def test_a_gpu_bundle_where_the_backend_was_not_built(tool: Tool, tmp_path: Path
     assert (code, error["code"]) == (6, "load.missing_dso")
     for word in ["libtrtmc_backend_tensorrt.so", "built without TensorRT", "TENSORRT_HOME"]:
         assert word in error["message"]
+
+
+@pytest.fixture
+def fat(tool: Tool, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a bundle for the CPU and sm_89 on a machine with an sm_89 GPU, where no GPU backend is installed."""
+    bundle = make_bundle(tool.folder / "fat.bundle", "--and-sm-89")
+    copy(built("cc/gpu/libfake_cuda.so"), tmp_path / "libcuda.so.1")
+
+    def run(*arguments: str, gpus: str = "Old/7.5,Ada/8.9") -> subprocess.CompletedProcess[str]:
+        env = {"LD_LIBRARY_PATH": str(tmp_path), "TRTMC_FAKE_GPUS": gpus}
+        command = [tool.program, "run", bundle, "--ids", "1", "-n", "1", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60)
+
+    return run
+
+
+def test_the_cpu_instead_of_a_gpu_that_fits_is_told(fat: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    done = fat("--json")
+    answer = json.loads(done.stdout)
+    (warning,) = answer["warnings"]
+    assert (done.returncode, answer["bundle"]["target"], warning["code"]) == (0, "table", "load.gpu_unused")
+    assert done.stderr == f"warning: {warning['message']}\n"
+    for word in ("running on the CPU", "GPU 1 (Ada) would fit", "libtrtmc_backend_tensorrt.so", "TENSORRT_HOME"):
+        assert word in warning["message"]
+    assert "warning: running on the CPU" in fat().stderr
+
+
+def test_no_warning_where_the_cpu_is_right(fat: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    for done in (fat("--json", gpus="NVIDIA H200/9.0"), fat("--json", "--target", "table")):
+        assert (done.returncode, done.stderr, json.loads(done.stdout)["warnings"]) == (0, "", [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gpus", "exit_code", "code"),
+    [
+        (["--target", "sm_89"], "Ada/8.9", 6, "load.missing_dso"),
+        (["--device", "0"], "Ada/8.9", 6, "load.missing_dso"),
+        (["--device", "0"], "NVIDIA H200/9.0", 5, "load.wrong_target"),
+        (["--device", "1"], "Ada/8.9", 5, "load.wrong_target"),
+        (["--device", "0", "--target", "table"], "Ada/8.9", 2, "load.bad_option"),
+        (["--device", "cuda"], "Ada/8.9", 2, "cli.usage"),
+    ],
+)
+def test_asked_for_a_gpu_there_is_no_falling_back(
+    fat: Callable[..., subprocess.CompletedProcess[str]], arguments: list[str], gpus: str, exit_code: int, code: str
+) -> None:
+    done = fat("--json", *arguments, gpus=gpus)
+    assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (exit_code, code)
 
 
 def test_machine_tells_what_is_here(tool: Tool, tmp_path: Path) -> None:
@@ -249,7 +319,10 @@ def test_machine_tells_what_is_here(tool: Tool, tmp_path: Path) -> None:
     ]
     assert told["backends"] == ["table"]
     assert told["models"] == ["toy"]
-    assert "built without TensorRT" in told["missing"]
+    assert any("built without TensorRT" in one for one in told["missing"])
+    copy(built("cc/gpu/libfake_cuda.so"), tool.folder / "lib/trtmc/libtensorrt_rtx.so.1")
+    done = subprocess.run([tool.program, "machine", "--json"], capture_output=True, env=env, timeout=60)
+    assert str(tool.folder / "lib/trtmc/libtensorrt_rtx.so.1") in json.loads(done.stdout)["tensorrt"]
     text = subprocess.run([tool.program, "machine"], capture_output=True, env=env, timeout=60).stdout.decode()
     for word in ("Big One, compute capability 9.0", "backends   table", "no GPU backend"):
         assert word in text

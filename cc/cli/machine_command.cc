@@ -11,6 +11,7 @@
 #include "cc/cli/answer.h"
 #include "cc/cli/commands.h"
 #include "cc/gpu/machine.h"
+#include "cc/gpu/tensorrt_folders.h"
 #include "cc/runtime/library_folder.h"
 
 namespace trtmc::cli {
@@ -21,10 +22,27 @@ struct MachineOptions {
   bool json = false;
 };
 
-// Why there is no GPU backend, or "".
-std::string missing_backend(const std::vector<std::string>& backends) {
-  if (std::find(backends.begin(), backends.end(), "tensorrt") != backends.end()) return "";
-  return "no GPU backend: this runtime was built without TensorRT's headers (TENSORRT_HOME)";
+struct Findings {
+  GpuMachine machine;
+  std::string folder;
+  std::vector<std::string> backends, models, tensorrt;
+};
+
+// What a GPU bundle would miss here, each with what to do.
+std::vector<std::string> missing(const Findings& found) {
+  std::vector<std::string> list;
+  const std::string unusable = unusable_gpu(found.machine);
+  if (!unusable.empty()) list.push_back("an NVIDIA GPU is here, but " + unusable);
+  const auto& backends = found.backends;
+  if (std::find(backends.begin(), backends.end(), "tensorrt") == backends.end()) {
+    list.push_back("no GPU backend: this runtime was built without TensorRT's headers "
+                   "(TENSORRT_HOME)");
+  }
+  if (found.tensorrt.empty()) {
+    list.push_back("no TensorRT library: install TensorRT-RTX, or put (a link to) "
+                   "libtensorrt_rtx.so.1 into " + found.folder);
+  }
+  return list;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -44,36 +62,40 @@ nlohmann::json json_of(const GpuMachine& machine) {
   return gpus;
 }
 
-void print(const GpuMachine& machine, const std::string& folder,
-           const std::vector<std::string>& backends, const std::vector<std::string>& models) {
+void print(const Findings& found) {
+  const GpuMachine& machine = found.machine;
   std::printf("driver     %s\n", machine.driver ? machine.driver_version.c_str() : "none found");
-  if (!machine.problem.empty()) std::printf("           %s\n", machine.problem.c_str());
   for (const Gpu& gpu : machine.gpus) {
     std::printf("GPU %-6d %s, compute capability %s, %.1f GB\n", gpu.ordinal, gpu.name.c_str(),
                 gpu.capability().c_str(), static_cast<double>(gpu.memory_bytes) / 1e9);
   }
-  std::printf("libraries  %s\n", folder.c_str());
-  std::printf("backends   %s\n", joined(backends).c_str());
-  std::printf("models     %s\n", joined(models).c_str());
-  const std::string missing = missing_backend(backends);
-  if (!missing.empty()) std::printf("           %s\n", missing.c_str());
+  std::printf("libraries  %s\n", found.folder.c_str());
+  std::printf("backends   %s\n", joined(found.backends).c_str());
+  std::printf("models     %s\n", joined(found.models).c_str());
+  std::printf("TensorRT   %s\n", joined(found.tensorrt).c_str());
+  for (const std::string& one : missing(found)) std::printf("missing    %s\n", one.c_str());
 }
 
 Status describe(const MachineOptions& o) {
-  TRTMC_ASSIGN_OR_RETURN(const std::string folder, find_library_folder(o.runtime_root));
-  const auto backends = list_libraries(folder, "backend"), models = list_libraries(folder, "model");
-  const GpuMachine machine = find_gpus();
+  Findings found;
+  TRTMC_ASSIGN_OR_RETURN(found.folder, find_library_folder(o.runtime_root));
+  found.backends = list_libraries(found.folder, "backend");
+  found.models = list_libraries(found.folder, "model");
+  found.tensorrt = find_tensorrt(tensorrt_folders(found.folder));
+  found.machine = find_gpus();
   if (!o.json) {
-    print(machine, folder, backends, models);
+    print(found);
     return Status::ok();
   }
+  const GpuMachine& machine = found.machine;
   print_json({{"driver", machine.driver ? nlohmann::json(machine.driver_version) : nullptr},
               {"problem", machine.problem},
               {"gpus", json_of(machine)},
-              {"libraries", folder},
-              {"backends", backends},
-              {"models", models},
-              {"missing", missing_backend(backends)}});
+              {"libraries", found.folder},
+              {"backends", found.backends},
+              {"models", found.models},
+              {"tensorrt", found.tensorrt},
+              {"missing", missing(found)}});
   return Status::ok();
 }
 

@@ -10,6 +10,7 @@
 
 #include "cc/cli/commands.h"
 #include "cc/cli/console.h"
+#include "cc/cli/words.h"
 
 namespace trtmc::cli {
 namespace {
@@ -42,8 +43,9 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   const std::vector<Command> commands = {add_run(app), add_chat(app), add_inspect(app),
                                          add_verify(app), add_machine(app)};
+  refuse_empty_values(app);
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(app, argc, argv));
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
   } catch (const CLI::ParseError& e) {

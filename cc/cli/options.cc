@@ -53,7 +53,8 @@ void add_common_options(CLI::App& app, CommonOptions& o) {
   app.add_option("--target", o.target,
                  "which of the bundle's targets to run (default: the best for this machine)");
   app.add_option("--threads", o.threads, "threads to compute with (default: automatic)");
-  app.add_option("--device", o.device, "number of the GPU that runs a GPU bundle (default: 0)");
+  app.add_option("--device", o.device,
+                 "number of the GPU to run on, or fail (default: the first that fits, else the CPU)");
   app.add_option("--max-sequence", o.max_sequence,
                  "tokens the cache holds (default: the bundle's limit)");
   app.add_flag("--json", o.json, "print one JSON object instead of streaming text");

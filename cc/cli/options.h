@@ -22,7 +22,7 @@ struct CommonOptions {
   std::string compute;
   std::string target;
   int threads = 0;
-  int device = 0;
+  std::optional<int> device;
   std::int64_t max_sequence = 0;
   bool json = false;
 

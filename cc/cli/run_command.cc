@@ -12,7 +12,6 @@
 #include "cc/cli/console.h"
 #include "cc/cli/npy.h"
 #include "cc/cli/options.h"
-#include "trtmc/load.h"
 
 namespace trtmc::cli {
 namespace {
@@ -74,11 +73,15 @@ Result<std::vector<std::int32_t>> prompt_ids(const RunOptions& o, const std::str
   return llm.text()->encode(text, {.add_special = true, .parse_special = !o.plain});
 }
 
-Status dump_logits(const RunOptions& o, TextGeneration& llm, std::span<const std::int32_t> ids) {
-  TRTMC_ASSIGN_OR_RETURN(const LogitsView logits, llm.logits(ids, o.chunk));
+Status dump_logits(const RunOptions& o, const OpenBundle& bundle,
+                   std::span<const std::int32_t> ids) {
+  TRTMC_ASSIGN_OR_RETURN(const LogitsView logits, bundle.loaded.task->logits(ids, o.chunk));
   TRTMC_RETURN_IF_ERROR(write_npy(o.dump_logits, logits.data, logits.rows, logits.vocab));
   if (o.common.json) {
-    print_json({{"logits", o.dump_logits}, {"rows", logits.rows}, {"vocab", logits.vocab}});
+    print_json({{"logits", o.dump_logits},
+                {"rows", logits.rows},
+                {"vocab", logits.vocab},
+                {"warnings", warnings_json(bundle)}});
   }
   return Status::ok();
 }
@@ -89,12 +92,11 @@ Status run(const RunOptions& o) {
   if (!o.ids) {
     TRTMC_ASSIGN_OR_RETURN(text, prompt_text(o));
   }
-  TRTMC_ASSIGN_OR_RETURN(
-      const auto loaded, load_task<TextGeneration>(o.common.bundle, o.common.load_options()));
-  TextGeneration& llm = *loaded.task;
+  TRTMC_ASSIGN_OR_RETURN(const OpenBundle bundle, open_bundle(o.common));
+  TextGeneration& llm = *bundle.loaded.task;
   if (cancel) return interrupted();
   TRTMC_ASSIGN_OR_RETURN(const auto ids, prompt_ids(o, text, llm));
-  if (!o.dump_logits.empty()) return dump_logits(o, llm, ids);
+  if (!o.dump_logits.empty()) return dump_logits(o, bundle, ids);
 
   TRTMC_ASSIGN_OR_RETURN(const GenerationOptions options,
                          o.sampling.over(llm.default_sampling()));
@@ -102,7 +104,7 @@ Status run(const RunOptions& o) {
     llm.reset();
     TRTMC_ASSIGN_OR_RETURN(const Answer a, answer(llm, ids, options, o.common.json, cancel));
     if (o.common.json) {
-      print_json(answer_json(*loaded.pipeline, a, options));
+      print_json(answer_json(bundle, a, options));
     } else {
       std::printf("\n");
       std::fflush(stdout);

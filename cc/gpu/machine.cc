@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -90,6 +91,25 @@ Gpu describe(const Driver& driver, int ordinal) {
   return gpu;
 }
 
+std::string first_line(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+// PCI class 0x03: display controllers, which data center GPUs are, too.
+bool shows_nvidia_gpu(const std::string& pci_devices) {
+  std::error_code error;
+  for (const auto& device : std::filesystem::directory_iterator(pci_devices, error)) {
+    if (first_line(device.path() / "vendor") == "0x10de" &&
+        first_line(device.path() / "class").starts_with("0x03")) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string need_of(const TargetInfo& target) {
   return "target " + target.name + " needs an NVIDIA GPU of compute capability " +
          target.compute_capability.value_or("8.0, 8.6, 8.9 or 12.x");
@@ -101,8 +121,9 @@ std::string here(const Gpu& gpu) {
 
 }  // namespace
 
-GpuMachine find_gpus(const std::string& library) {
+GpuMachine find_gpus(const std::string& library, const std::string& pci_devices) {
   GpuMachine machine;
+  machine.hardware = shows_nvidia_gpu(pci_devices);
   const Driver driver(library);
   machine.driver = driver.found();
   if (!machine.driver) return machine;
@@ -133,29 +154,44 @@ bool serves(const Gpu& gpu, const TargetInfo& target) {
   return ampere || gpu.major == 12;
 }
 
-Status check_gpu_target(const TargetInfo& target, const GpuMachine& machine, int device) {
+std::string unusable_gpu(const GpuMachine& machine) {
+  if (!machine.problem.empty()) return machine.problem;
+  if (machine.driver || !machine.hardware) return "";
+  return "its driver (libcuda.so.1) is not; install NVIDIA's driver, or start the container with "
+         "the GPU (docker run --gpus all)";
+}
+
+const Gpu* find_fitting(const TargetInfo& target, const GpuMachine& machine) {
+  const auto it = std::find_if(machine.gpus.begin(), machine.gpus.end(),
+                               [&](const Gpu& gpu) { return serves(gpu, target); });
+  return it == machine.gpus.end() ? nullptr : &*it;
+}
+
+Status check_gpu_target(const TargetInfo& target, const GpuMachine& machine,
+                        std::optional<int> device) {
   const auto refuse = [&](const std::string& what) {
     return target_mismatch("load.wrong_target", need_of(target) + "; " + what);
   };
+  if (!machine.driver && machine.hardware) {
+    return refuse("no driver found: an NVIDIA GPU is here, but " + unusable_gpu(machine));
+  }
   if (!machine.driver) return refuse("no driver found");
   if (!machine.problem.empty()) return refuse("no GPU can be used: " + machine.problem);
   if (machine.gpus.empty()) return refuse("the driver finds no GPU");
   std::string found;
-  const Gpu* fitting = nullptr;
-  for (const Gpu& gpu : machine.gpus) {
-    if (serves(gpu, target)) fitting = fitting == nullptr ? &gpu : fitting;
-    found += (found.empty() ? "" : ", ") + here(gpu);
+  for (const Gpu& gpu : machine.gpus) found += (found.empty() ? "" : ", ") + here(gpu);
+  const Gpu* const fitting = find_fitting(target, machine);
+  if (!device) {
+    if (fitting != nullptr) return Status::ok();
+    return refuse(found + "; build the bundle for this GPU's target");
   }
-  if (device < 0 && fitting != nullptr) return Status::ok();
-  if (device >= static_cast<int>(machine.gpus.size())) {
-    return refuse("there is no GPU " + std::to_string(device) + " (" + found + ")");
+  if (*device < 0 || *device >= static_cast<int>(machine.gpus.size())) {
+    return refuse("there is no GPU " + std::to_string(*device) + " (" + found + ")");
   }
-  if (device >= 0 && serves(machine.gpus[static_cast<std::size_t>(device)], target)) {
-    return Status::ok();
-  }
+  const Gpu& asked = machine.gpus[static_cast<std::size_t>(*device)];
+  if (serves(asked, target)) return Status::ok();
   if (fitting != nullptr) {
-    return refuse(here(machine.gpus[static_cast<std::size_t>(device)]) + "; choose GPU " +
-                  std::to_string(fitting->ordinal));
+    return refuse(here(asked) + "; choose GPU " + std::to_string(fitting->ordinal));
   }
   return refuse(found + "; build the bundle for this GPU's target");
 }

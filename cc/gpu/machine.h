@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,12 +33,19 @@ struct GpuMachine {
   bool driver = false;        // the driver's library is there
   std::string driver_version; // "580.159.03", or the CUDA version that it serves; "" without one
   std::string problem;        // why a driver that is there gives no GPU; else ""
+  bool hardware = false;      // the system shows an NVIDIA GPU, with or without a driver
   std::vector<Gpu> gpus;      // in the driver's order
 };
 
-// Opens `library` the way the system's loader finds it. Never fails: what is wrong stands in the
-// result. Costs the driver's initialization, some 100 ms where there is one.
-GpuMachine find_gpus(const std::string& library = "libcuda.so.1");
+// Opens `library` the way the system's loader finds it, and looks through the PCI devices. Never
+// fails: what is wrong stands in the result. Costs the driver's initialization, some 100 ms where
+// there is one.
+GpuMachine find_gpus(const std::string& library = "libcuda.so.1",
+                     const std::string& pci_devices = "/sys/bus/pci/devices");
+
+// Why nothing can use the NVIDIA GPU that is in this machine, with what to do; "" where the driver
+// works, or where there is no such GPU.
+std::string unusable_gpu(const GpuMachine& machine);
 
 // Is this a target of a GPU?
 bool is_gpu_target(const TargetInfo& target);
@@ -45,8 +53,12 @@ bool is_gpu_target(const TargetInfo& target);
 // Can `gpu` run engines of `target`? A target without a compute capability is the portable one.
 bool serves(const Gpu& gpu, const TargetInfo& target);
 
-// Ok if the GPU `device` of `machine` can run `target`; with device < 0, if any can. Otherwise
+// The first GPU of `machine` that can run `target`, or null.
+const Gpu* find_fitting(const TargetInfo& target, const GpuMachine& machine);
+
+// Ok if the GPU `device` of `machine` can run `target`; without `device`, if any can. Otherwise
 // "load.wrong_target" (kTargetMismatch): what is needed, and what is here.
-Status check_gpu_target(const TargetInfo& target, const GpuMachine& machine, int device = -1);
+Status check_gpu_target(const TargetInfo& target, const GpuMachine& machine,
+                        std::optional<int> device = std::nullopt);
 
 }  // namespace trtmc

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 namespace trtmc {
 namespace {
@@ -20,7 +22,7 @@ GpuMachine fake(const std::string& gpus) {
   return find_gpus(built ? built : "cc/gpu/libfake_cuda.so");
 }
 
-std::string refusal(const TargetInfo& target, const GpuMachine& machine, int device = -1) {
+std::string refusal(const TargetInfo& target, const GpuMachine& machine, std::optional<int> device = {}) {
   const Status status = check_gpu_target(target, machine, device);
   EXPECT_EQ(status.code(), "load.wrong_target");
   EXPECT_EQ(status.exit_code(), 5);
@@ -28,13 +30,33 @@ std::string refusal(const TargetInfo& target, const GpuMachine& machine, int dev
 }
 
 TEST(MachineTest, WithoutADriver) {
-  const GpuMachine machine = find_gpus("libno_such_driver.so.1");
+  const GpuMachine machine = find_gpus("libno_such_driver.so.1", "/no/such/folder");
   EXPECT_FALSE(machine.driver);
   EXPECT_EQ(refusal(kSm89, machine),
             "target sm_89 needs an NVIDIA GPU of compute capability 8.9; no driver found");
   EXPECT_EQ(refusal(kPortable, machine),
             "target rtx_portable needs an NVIDIA GPU of compute capability 8.0, 8.6, 8.9 or 12.x; "
             "no driver found");
+}
+
+TEST(MachineTest, AGpuWithoutItsDriverIsSeenOnThePciBus) {
+  const std::filesystem::path pci = std::filesystem::path(::testing::TempDir()) / "pci";
+  const auto device = [&](const char* name, const char* vendor, const char* device_class) {
+    std::filesystem::create_directories(pci / name);
+    std::ofstream(pci / name / "vendor") << vendor << "\n";
+    std::ofstream(pci / name / "class") << device_class << "\n";
+  };
+  device("0000:00:01.0", "0x8086", "0x030000");  // another maker's display
+  device("0000:01:00.1", "0x10de", "0x040300");  // the sound part of an NVIDIA card
+  EXPECT_FALSE(find_gpus("libno_such_driver.so.1", pci).hardware);
+  device("0000:02:00.0", "0x10de", "0x030200");
+  const GpuMachine machine = find_gpus("libno_such_driver.so.1", pci);
+  EXPECT_TRUE(machine.hardware);
+  EXPECT_NE(refusal(kSm89, machine).find("no driver found: an NVIDIA GPU is here, but its driver "
+                                         "(libcuda.so.1) is not; install NVIDIA's driver"),
+            std::string::npos);
+  EXPECT_EQ(unusable_gpu(fake("One/8.9")), "");
+  EXPECT_EQ(unusable_gpu(fake("!999")), "the driver answers CUDA_ERROR_FOR_TESTS");
 }
 
 TEST(MachineTest, ReadsTheGpusOfTheDriver) {

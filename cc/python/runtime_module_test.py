@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cc.testing.toy_root import make_bundle, make_root
+from cc.testing.toy_root import built, copy, make_bundle, make_root
 from trtmc import runtime
 
 
@@ -87,6 +88,41 @@ def test_stream(toy: runtime.Pipeline) -> None:
         next(toy.stream([4], temperature=-1))
 
 
+def letters(folder: Path) -> list[str]:
+    """Options of a toy bundle: its tokens are the letters a to z, its chat template strings messages together."""
+    tokenizer = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Isolated", "invert": False},
+        "post_processor": None,
+        "decoder": {"type": "Fuse"},
+        "model": {"type": "WordLevel", "vocab": {chr(97 + i): i for i in range(26)}, "unk_token": "a"},
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    (folder / "config.json").write_text("{}")
+    (folder / "chat.jinja").write_text("{% for message in messages %}{{ message.content }}{% endfor %}")
+    files = {"--tokenizer": "tokenizer.json", "--tokenizer-config": "config.json", "--chat-template": "chat.jinja"}
+    return [word for option, name in files.items() for word in (option, str(folder / name))]
+
+
+def test_a_streamed_chat_is_the_chat_piece_by_piece(root: Path, tmp_path: Path) -> None:
+    llm = runtime.load(make_bundle(tmp_path / "chat.bundle", *letters(tmp_path)), runtime_root=root)
+    messages = [{"role": "system", "content": "ab"}, {"role": "user", "content": "c"}]
+    assert llm.chat(messages, max_new_tokens=4).text == "defg"
+    events = list(llm.stream_chat(messages, max_new_tokens=4))
+    assert [event.id for event in events if event.id >= 0] == [3, 4, 5, 6]
+    assert "".join(event.text for event in events) == "defg"
+    stream = llm.stream_chat(messages)
+    assert next(stream).text == "d"
+    stream.close()  # ends its generation, so that the pipeline is free again
+    assert llm.chat(messages, max_new_tokens=1).text == "d"
+    with pytest.raises(runtime.RuntimeFailure, match="no_such_option"):
+        next(llm.stream_chat(messages, no_such_option=1))
+
+
 def test_logits(toy: runtime.Pipeline) -> None:
     logits = toy.logits([1, 2, 3])
     assert logits.shape == (3, 26)
@@ -113,6 +149,26 @@ def test_failures_have_codes(toy: runtime.Pipeline, root: Path) -> None:
         6,
     )
     assert failure(lambda: runtime.load(root / "toy.bundle", verify="no"))[0] == "load.bad_option"
+
+
+def test_a_target_or_a_gpu_by_name(root: Path) -> None:
+    fat = make_bundle(root / "fat.bundle", "--and-sm-89")
+    assert runtime.load(fat, runtime_root=root, target="table").target == "table"
+    for options in ({"target": "sm_89"}, {"device": 7}):
+        with pytest.raises(runtime.RuntimeFailure) as caught:
+            runtime.load(fat, runtime_root=root, **options)
+        assert caught.value.exit_code in (5, 6)  # no such GPU here, or no backend for it
+
+
+def test_the_cpu_instead_of_a_gpu_that_fits_warns(root: Path, tmp_path: Path) -> None:
+    fat = make_bundle(root / "fat.bundle", "--and-sm-89")
+    copy(built("cc/gpu/libfake_cuda.so"), tmp_path / "libcuda.so.1")
+    code = f"from trtmc import runtime; runtime.load({str(fat)!r}, runtime_root={str(root)!r})"
+    env = {"PYTHONPATH": ":".join(sys.path), "LD_LIBRARY_PATH": str(tmp_path), "TRTMC_FAKE_GPUS": "Ada/8.9"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert "RuntimeWarning: running on the CPU" in done.stderr
+    assert "GPU 0 (Ada) would fit" in done.stderr
 
 
 def test_other_threads_run_meanwhile_and_a_second_call_is_refused(root: Path) -> None:

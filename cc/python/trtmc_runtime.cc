@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,9 +52,10 @@ struct CancelFlag {
 class Pipeline {
  public:
   Pipeline(const std::string& path, const LoadOptions& options)
-      : loaded_(value_or_raise(load_task<TextGeneration>(path, options))) {}
+      : loaded_(value_or_raise(load_task<TextGeneration>(path, warned(options)))) {}
 
   const IPipeline& info() const { return *loaded_.pipeline; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
   TextGeneration& llm() { return *loaded_.task; }
   const TextCodec& text() {
     const TextCodec* codec = llm().text();
@@ -77,6 +79,12 @@ class Pipeline {
   };
 
  private:
+  LoadOptions warned(LoadOptions options) {
+    options.on_warning = [this](const LoadWarning& w) { warnings_.push_back(w.message); };
+    return options;
+  }
+
+  std::vector<std::string> warnings_;  // before what fills it
   LoadedTask<TextGeneration> loaded_;
   std::mutex busy_;
 };
@@ -140,7 +148,8 @@ py::array_t<float> logits(Pipeline& self, const Ids& ids, std::int64_t chunk) {
 
 std::unique_ptr<Pipeline> open(const std::string& path, const std::string& runtime_root,
                                const std::string& verify, int threads, const std::string& compute,
-                               std::int64_t max_sequence, int device) {
+                               std::int64_t max_sequence, std::optional<int> device,
+                               const std::string& target) {
   LoadOptions options;
   options.runtime_root = runtime_root;
   options.verify = verify == "full" ? Verify::kFull : Verify::kLazy;
@@ -148,6 +157,7 @@ std::unique_ptr<Pipeline> open(const std::string& path, const std::string& runti
   options.compute = compute;
   options.max_sequence = max_sequence;
   options.device = device;
+  options.target = target;
   py::gil_scoped_release free;
   return std::make_unique<Pipeline>(path, options);
 }
@@ -204,6 +214,7 @@ void bind_pipeline(py::module_& m) {
       .def_property_readonly("bundle_id",
                              [](Pipeline& p) { return std::string(p.info().bundle_id()); })
       .def_property_readonly("family", [](Pipeline& p) { return p.info().header().family; })
+      .def_property_readonly("warnings", [](Pipeline& p) { return p.warnings(); })
       .def_property_readonly("target", [](Pipeline& p) { return p.info().target().name; })
       .def_property_readonly("vocab_size", [](Pipeline& p) { return p.llm().info().vocab_size; })
       .def_property_readonly("max_sequence",
@@ -258,7 +269,8 @@ PYBIND11_MODULE(trtmc_runtime, m) {
   bind_data(m);
   bind_pipeline(m);
   m.def("open", &open, py::arg("path"), py::arg("runtime_root"), py::arg("verify"),
-        py::arg("threads"), py::arg("compute"), py::arg("max_sequence"), py::arg("device"));
+        py::arg("threads"), py::arg("compute"), py::arg("max_sequence"), py::arg("device"),
+        py::arg("target"));
 }
 
 }  // namespace trtmc::python

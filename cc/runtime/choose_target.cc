@@ -32,15 +32,19 @@ Result<TargetChoice> choose_target(const std::vector<TargetInfo>& targets, std::
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const TargetInfo& a, const TargetInfo& b) { return rank(a) < rank(b); });
-  std::string reasons;
+  std::vector<PassedOver> passed_over;
   for (const TargetInfo& target : candidates) {
     Result<std::shared_ptr<Backend>> backend = open(target);
-    if (backend.is_ok()) return TargetChoice{target, std::move(backend).value()};
+    if (backend.is_ok()) return TargetChoice{target, std::move(backend).value(), passed_over};
     const Status& status = backend.status();
     const bool elsewhere = status.exit_class() == ExitClass::kTargetMismatch ||
                            status.exit_class() == ExitClass::kMissingComponent;
     if (candidates.size() == 1 || !elsewhere) return status;
-    reasons += "\n  " + target.name + ": " + std::string(status.message());
+    passed_over.push_back({target, status});
+  }
+  std::string reasons;
+  for (const PassedOver& one : passed_over) {
+    reasons += "\n  " + one.target.name + ": " + std::string(one.reason.message());
   }
   return target_mismatch("load.no_target", "the bundle holds engines for " + names(candidates) +
                          "; none of them runs here:" + reasons);

@@ -16,9 +16,16 @@
 
 namespace trtmc {
 
+// A target that comes before the chosen one, and why it does not run here.
+struct PassedOver {
+  TargetInfo target;
+  Status reason;
+};
+
 struct TargetChoice {
   TargetInfo target;
   std::shared_ptr<Backend> backend;
+  std::vector<PassedOver> passed_over;
 };
 
 // The backend of a target, after it agreed to run it here.

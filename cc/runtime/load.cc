@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "cc/gpu/machine.h"
 #include "cc/runtime/choose_target.h"
 #include "cc/runtime/external_weights.h"
+#include "cc/runtime/gpu_unused.h"
 #include "cc/runtime/library_folder.h"
 #include "cc/runtime/registry.h"
 #include "cc/runtime/text_codec.h"
@@ -52,9 +54,9 @@ Status check_options(const LoadOptions& options) {
     return usage_error("load.bad_option", "max_sequence must be 0 (the bundle's) or more, found " +
                        std::to_string(options.max_sequence));
   }
-  if (options.device < 0) {
+  if (options.device && *options.device < 0) {
     return usage_error("load.bad_option", "device must be 0 or more, found " +
-                       std::to_string(options.device));
+                       std::to_string(*options.device));
   }
   return Status::ok();
 }
@@ -65,13 +67,46 @@ Status check_kind(const BundleHeader& header) {
                      "\"; this runtime runs native bundles only");
 }
 
-OpenBackend opener(Registry& registry, int device) {
-  return [&registry, device](const TargetInfo& target) -> Result<std::shared_ptr<Backend>> {
+// Asks the driver once, and only for a bundle that has an engine for a GPU.
+GpuMachine look_for_gpus(const std::vector<TargetInfo>& targets) {
+  const bool any = std::any_of(targets.begin(), targets.end(), is_gpu_target);
+  return any ? find_gpus() : GpuMachine{};
+}
+
+// The targets among which to choose: all, or those for GPUs where a GPU was asked for by number.
+Result<std::vector<TargetInfo>> candidates(const BundleHeader& header, const LoadOptions& options) {
+  std::vector<TargetInfo> targets = header.targets;
+  if (!options.device) return targets;
+  std::string others;
+  std::erase_if(targets, [&](const TargetInfo& target) {
+    const bool cpu = !is_gpu_target(target);
+    if (cpu && (options.target.empty() || options.target == target.name)) {
+      others += (others.empty() ? "" : ", ") + target.name;
+    }
+    return cpu;
+  });
+  if (others.empty() || (!targets.empty() && options.target.empty())) return targets;
+  return usage_error("load.bad_option", "GPU " + std::to_string(*options.device) +
+                     " was asked for, but the engine for target " + others +
+                     " runs on the CPU; leave --device out");
+}
+
+// GPU targets are held against the driver's GPUs first, whether or not their backend is installed.
+OpenBackend opener(Registry& registry, const GpuMachine& machine, std::optional<int> device) {
+  return [&, device](const TargetInfo& target) -> Result<std::shared_ptr<Backend>> {
     TRTMC_RETURN_IF_ERROR(check_machine(target));
-    TRTMC_ASSIGN_OR_RETURN(std::shared_ptr<Backend> backend, registry.backend(target, device));
+    if (is_gpu_target(target)) {
+      TRTMC_RETURN_IF_ERROR(check_gpu_target(target, machine, device));
+    }
+    TRTMC_ASSIGN_OR_RETURN(std::shared_ptr<Backend> backend, registry.backend(target));
     TRTMC_RETURN_IF_ERROR(backend->check_target(target));
     return backend;
   };
+}
+
+void warn(const LoadOptions& options, const TargetChoice& choice, const GpuMachine& machine) {
+  const std::string message = gpu_unused(choice, machine);
+  if (options.on_warning && !message.empty()) options.on_warning({"load.gpu_unused", message});
 }
 
 }  // namespace
@@ -98,19 +133,21 @@ Result<std::unique_ptr<IPipeline>> load(const std::string& path, const LoadOptio
   Registry registry(folder);
   auto plugin = registry.plugin(header.runtime_strategy);
   if (!plugin.is_ok()) return with_path(plugin.status());
-  auto choice = choose_target(header.targets, options.target, opener(registry, options.device));
+  auto targets = candidates(header, options);
+  if (!targets.is_ok()) return with_path(targets.status());
+  const GpuMachine machine = look_for_gpus(*targets);
+  auto choice = choose_target(*targets, options.target, opener(registry, machine, options.device));
   if (!choice.is_ok()) return with_path(choice.status());
-  if (options.device != 0 && !is_gpu_target(choice->target)) {
-    return with_path(usage_error("load.bad_option", "GPU " + std::to_string(options.device) +
-                                 " was asked for, but the engine for target " +
-                                 choice->target.name + " runs on the CPU; leave --device out"));
-  }
+  warn(options, *choice, machine);
   inputs.target = choice->target;
   inputs.backend = choice->backend;
 
   inputs.engine.threads = options.threads;
   inputs.engine.compute = options.compute;
-  inputs.engine.device = options.device;
+  if (is_gpu_target(choice->target)) {
+    const Gpu* const fitting = find_fitting(choice->target, machine);
+    inputs.engine.device = options.device.value_or(fitting == nullptr ? 0 : fitting->ordinal);
+  }
   inputs.engine.cache_dir = private_cache_folder();
   auto pipeline = (*plugin)->create(inputs);
   if (!pipeline.is_ok()) return with_path(pipeline.status());

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <utility>
 
-#include "cc/gpu/machine.h"
 #include "cc/runtime/library_folder.h"
 
 namespace trtmc {
@@ -87,14 +86,11 @@ Status check_machine(const TargetInfo& target) {
                          machine.machine + "; build the bundle for this machine's target");
 }
 
-Result<std::unique_ptr<Backend>> Registry::backend(const TargetInfo& target, int device) {
+Result<std::unique_ptr<Backend>> Registry::backend(const TargetInfo& target) {
   const std::string name = backend_name_of(target);
   if (!is_plain_name(name)) {
     return bad_input("load.bad_header", "the target's compiler \"" + target.compiler +
                      "\" is not a name of small letters, digits and _");
-  }
-  if (is_gpu_target(target)) {
-    TRTMC_RETURN_IF_ERROR(check_gpu_target(target, find_gpus(), device));
   }
   const auto present = list_libraries(folder_.path(), "backend");
   const std::string file = "libtrtmc_backend_" + name + ".so";

@@ -32,9 +32,8 @@ class Registry {
  public:
   explicit Registry(std::string library_folder) : folder_(std::move(library_folder)) {}
 
-  // "load.missing_dso" (kMissingComponent). A GPU target is first held against the GPU `device`
-  // ("load.wrong_target", kTargetMismatch), whether or not its backend is installed.
-  Result<std::unique_ptr<Backend>> backend(const TargetInfo& target, int device);
+  // "load.missing_dso" (kMissingComponent).
+  Result<std::unique_ptr<Backend>> backend(const TargetInfo& target);
 
   // "load.unknown_strategy" (kMissingComponent).
   Result<std::unique_ptr<IPipelinePlugin>> plugin(const std::string& strategy);

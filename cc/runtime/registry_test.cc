@@ -35,7 +35,7 @@ TEST(Names, FromABundleNeverLeaveTheFolder) {
   EXPECT_EQ(registry.plugin("../../tmp/evil_decoder").status().code(), "load.unknown_strategy");
   TargetInfo target;
   target.compiler = "../../tmp/evil";
-  EXPECT_EQ(registry.backend(target, 0).status().code(), "load.bad_header");
+  EXPECT_EQ(registry.backend(target).status().code(), "load.bad_header");
 }
 
 TEST(OwnFile, IsAnAbsolutePathOfAFile) {

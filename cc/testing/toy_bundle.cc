@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   testing::BundleParts parts;
   std::string out, tokenizer, config, chat_template;
   std::int64_t vocab = 26;
+  bool sm_89 = false;
   parts.limits = {1, 64, 64};
   app.add_option("out", out)->required();
   app.add_option("--strategy", parts.strategy);
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   app.add_option("--compiler-version", parts.target.compiler_version);
   app.add_option("--arch", parts.target.arch);
   app.add_option("--compute-capability", parts.target.compute_capability);
+  app.add_flag("--and-sm-89", sm_89, "the same engine for a second target, sm_89");
   app.add_option("--vocab", vocab);
   app.add_option("--max-sequence", parts.limits.max_sequence);
   app.add_option("--eos", parts.eos);
@@ -35,6 +37,9 @@ int main(int argc, char** argv) {
   app.add_option("--chat-template", chat_template);
   CLI11_PARSE(app, argc, argv);
 
+  if (sm_89) {
+    parts.more_targets = {{"sm_89", "tensorrt_rtx", "1.7.1", "13.0", "8.9", "linux", "x86_64"}};
+  }
   std::vector<std::int32_t> circle(static_cast<std::size_t>(vocab) + 1);
   std::iota(circle.begin(), circle.end(), 0);
   circle.back() = 0;

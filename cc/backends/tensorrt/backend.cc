@@ -73,7 +73,8 @@ Status TensorRtBackend::check_target(const TargetInfo& target) const {
                            "target " + target.name + " is of compiler " + target.compiler +
                                "; this backend runs engines of tensorrt_rtx and tensorrt");
   }
-  return check_gpu_target(target, providers_.machine());
+  TRTMC_RETURN_IF_ERROR(check_gpu_target(target, providers_.machine()));
+  return library(target).status();
 }
 
 // The GPU of this backend, opened once.
@@ -92,7 +93,7 @@ Result<DevicePtr> TensorRtBackend::device(std::optional<int> ordinal) {
   return device_;
 }
 
-Result<std::shared_ptr<Library>> TensorRtBackend::library(const TargetInfo& target) {
+Result<std::shared_ptr<Library>> TensorRtBackend::library(const TargetInfo& target) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::string key = target.compiler + " " + target.compiler_version;
   if (!library_ || key != library_key_) {

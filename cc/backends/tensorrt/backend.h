@@ -33,7 +33,8 @@ class TensorRtBackend final : public Backend {
   std::string_view name() const override { return "tensorrt"; }
   std::string_view version() const override { return providers_.version; }
 
-  // Asks the driver alone.
+  // Asks the driver, and for a GPU that fits opens the library: where that is missing, a bundle's
+  // next target gets its turn.
   Status check_target(const TargetInfo& target) const override;
 
   DeviceAllocator& allocator() override { return allocator_; }
@@ -57,15 +58,15 @@ class TensorRtBackend final : public Backend {
   Result<std::unique_ptr<Engine>> load_unguarded(const EngineBlob& blob, const Contract& contract,
                                                  const EngineOptions& options);
   Result<DevicePtr> device(std::optional<int> ordinal);
-  Result<std::shared_ptr<Library>> library(const TargetInfo& target);
+  Result<std::shared_ptr<Library>> library(const TargetInfo& target) const;
 
   Providers providers_;
   Allocator allocator_{*this};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   DevicePtr device_;
   std::unique_ptr<PoolAllocator> pool_;
-  std::shared_ptr<Library> library_;
-  std::string library_key_;
+  mutable std::shared_ptr<Library> library_;
+  mutable std::string library_key_;
 };
 
 }  // namespace trtmc::tensorrt

@@ -46,8 +46,16 @@ TEST_F(BackendTest, DescribesItself) {
   EXPECT_EQ(memory.available, rig.memory);
 }
 
-TEST_F(BackendTest, ChecksTheTargetWithTheDriverAlone) {
+TEST_F(BackendTest, ALibraryThatIsMissingIsToldBeforeAnEngineIsTouched) {
   EXPECT_TRUE(rig.backend().check_target(testing::kSm89).is_ok());
+  Rig without(rig.model);
+  without.library_status = missing_component("backend.missing_library", "no libtensorrt_rtx.so.1");
+  const Status status = without.backend().check_target(testing::kSm89);
+  EXPECT_EQ(status.code(), "backend.missing_library");
+  EXPECT_EQ(status.exit_code(), 6);
+}
+
+TEST_F(BackendTest, ChecksTheTargetWithTheDriverFirst) {
   rig.machine.gpus[0].major = 9;
   rig.machine.gpus[0].minor = 0;
   const Status status = rig.backend().check_target(testing::kSm89);

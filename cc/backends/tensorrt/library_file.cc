@@ -6,13 +6,11 @@
 #include <charconv>
 #include <filesystem>
 
+#include "cc/gpu/tensorrt_folders.h"
 #include "cc/runtime/dso.h"
 
 namespace trtmc::tensorrt {
 namespace {
-
-constexpr const char* kSystemFolders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/local/lib",
-                                          "/usr/local/tensorrt/lib", "/usr/lib64", "/usr/lib"};
 
 std::string product_of(const std::string& compiler) {
   return compiler == "tensorrt_rtx" ? "TensorRT-RTX" : "TensorRT";
@@ -66,15 +64,14 @@ std::string library_soname(const std::string& compiler, const LibraryVersion& ve
 }
 
 std::vector<std::string> library_folders() {
-  std::vector<std::string> folders;
+  std::string own;
   Dl_info self;
   if (::dladdr(reinterpret_cast<void*>(&library_folders), &self) != 0 && self.dli_fname) {
     std::error_code error;
     const auto real = std::filesystem::canonical(self.dli_fname, error);
-    if (!error) folders.push_back(real.parent_path().string());
+    if (!error) own = real.parent_path().string();
   }
-  folders.insert(folders.end(), std::begin(kSystemFolders), std::end(kSystemFolders));
-  return folders;
+  return tensorrt_folders(own);
 }
 
 Result<LibraryFile> LibraryFile::open(const TargetInfo& target,

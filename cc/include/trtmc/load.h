@@ -11,7 +11,9 @@
 // No environment variable and no current folder takes part in the search.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +27,12 @@ enum class Verify {
   kFull,  // every byte of the file, now
 };
 
+// What a load that succeeds still has to say. `code` is stable, as Status::code().
+struct LoadWarning {
+  std::string code;
+  std::string message;
+};
+
 struct LoadOptions {
   // Folder that holds lib/trtmc/ (or lib/). Empty: the one that this program or Python module
   // itself lies in.
@@ -33,8 +41,12 @@ struct LoadOptions {
   int threads = 0;                // 0: the backend decides
   std::string compute;            // named faster numerics, "" for the bundle's own
   std::int64_t max_sequence = 0;  // cache rows; 0: the bundle's limit
-  int device = 0;
+  // Number of the GPU to run on: that one or a failure, never the CPU. Absent: the first that fits.
+  std::optional<int> device;
   std::string target;  // one of the bundle's targets by name; "": the best one for this machine
+  // "load.gpu_unused": a bundle for GPU and CPU runs on the CPU because the library or the driver
+  // for this machine's GPU is missing; the sentence names it. Called before load() returns.
+  std::function<void(const LoadWarning&)> on_warning;
 };
 
 // Errors, beside those of the bundle reader: "load.no_target" (lists what the bundle holds

@@ -10,6 +10,7 @@ import json
 import queue
 import random
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,18 +63,24 @@ def load(
     threads: int = 0,
     compute: str = "",
     max_sequence: int = 0,
-    device: int = 0,
+    device: int | None = None,
+    target: str = "",
 ) -> Pipeline:
     """Loads a bundle for text generation.
 
     `runtime_root` holds lib/trtmc (default: beside the native module); `verify` is "lazy" or "full"; `compute` names
-    faster numerics; 0 means automatic for `threads` and the bundle's limit for `max_sequence`.
+    faster numerics; 0 means automatic for `threads` and the bundle's limit for `max_sequence`. `target` names one of
+    the bundle's targets, `device` the number of a GPU; without both the best target for this machine runs, and a
+    RuntimeWarning says so if that is the CPU because the library or driver of this machine's GPU is missing.
     """
     if verify not in ("lazy", "full"):
         raise RuntimeFailure("load.bad_option", 2, f'verify must be "lazy" or "full", found {verify!r}')
     with _raising():
         root = "" if runtime_root is None else str(runtime_root)
-        return Pipeline(native.open(str(path), root, verify, threads, compute, max_sequence, device))
+        handle = native.open(str(path), root, verify, threads, compute, max_sequence, device, target)
+    for message in handle.warnings:
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+    return Pipeline(handle)
 
 
 class Pipeline:
