@@ -31,8 +31,8 @@ SECCOMP = REPO / "containers" / "toolchain.seccomp.json"
 #: Of the image: its wheels are the ones that a build inside asks for.
 PYTHON = "3.11"
 UNSUPPORTED, RESOURCE = 4, 7
-#: Settings of the machine that say where packages come from; only of use with a network.
-SOURCES = ("/etc/pip.conf", "/etc/apt/sources.list", "/etc/apt/sources.list.d")
+#: What of the machine says where packages come from, and whom it trusts; only of use with a network.
+SOURCES = ("/etc/pip.conf", "/etc/apt/sources.list", "/etc/apt/sources.list.d", "/etc/ssl/certs/ca-certificates.crt")
 PASSED = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "PIP_INDEX_URL", "TERM")
 
 

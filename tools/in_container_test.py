@@ -143,6 +143,16 @@ def test_checkout_and_cache_lie_where_they_lie_outside(tmp_path: Path) -> None:
     assert not [word for word in words if "pip.conf" in word or "sources.list" in word], "of no use without a network"
 
 
+def test_with_a_network_packages_come_from_where_this_machine_takes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pip.conf").touch()
+    monkeypatch.setattr(in_container, "SOURCES", (str(tmp_path / "pip.conf"), str(tmp_path / "none.list")))
+    words = in_container.command_line(PLAIN, "i", tmp_path / "home", [], tmp_path / "d", "make")
+    assert f"--volume={tmp_path}/pip.conf:{tmp_path}/pip.conf:ro" in words
+    assert not [word for word in words if "none.list" in word or word.startswith("--network")]
+
+
 def test_the_user_s_own_bazel_is_not_asked_for_when_it_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
