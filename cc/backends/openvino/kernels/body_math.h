@@ -42,6 +42,13 @@ inline Vec activate(Vec x) {
     store(v, x);
     for (float& e : v) e = 0.5f * e * (1.0f + std::erf(e * 0.70710678118654752f));
     return load(v);
+  } else if constexpr (kKind == Activation::kQuickGelu) {
+    return times_sigmoid(x, mul(x, splat(1.702f)));
+  } else if constexpr (kKind == Activation::kMish) {
+    // tanh(log(1 + e)) = w / (w + 2) with e = exp(x), w = e² + 2e; 1 from 20 on, where w is finite
+    const Vec e = exp(min(splat(20.0f), x));
+    const Vec w = mul(e, add(e, splat(2.0f)));
+    return mul(x, div(w, add(w, splat(2.0f))));
   } else {
     return max(zero(), x);
   }
@@ -64,6 +71,8 @@ void gated(Activation kind, const float* gate, const float* up, float* y, int co
     case Activation::kGeluTanh: return gated_as<Activation::kGeluTanh>(gate, up, y, count);
     case Activation::kGelu: return gated_as<Activation::kGelu>(gate, up, y, count);
     case Activation::kRelu: return gated_as<Activation::kRelu>(gate, up, y, count);
+    case Activation::kQuickGelu: return gated_as<Activation::kQuickGelu>(gate, up, y, count);
+    case Activation::kMish: return gated_as<Activation::kMish>(gate, up, y, count);
   }
 }
 

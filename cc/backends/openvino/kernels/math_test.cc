@@ -82,13 +82,16 @@ double reference(Activation kind, double x) {
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
     case Activation::kGelu: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
     case Activation::kRelu: return std::max(0.0, x);
+    case Activation::kQuickGelu: return x / (1 + std::exp(-1.702 * x));
+    case Activation::kMish: return x * std::tanh(std::log1p(std::exp(x)));
   }
   return 0;
 }
 
 TEST_P(MathTest, GatedActivations) {
   for (const auto kind :
-       {Activation::kSilu, Activation::kGeluTanh, Activation::kGelu, Activation::kRelu}) {
+       {Activation::kSilu, Activation::kGeluTanh, Activation::kGelu, Activation::kRelu,
+        Activation::kQuickGelu, Activation::kMish}) {
     for (const int count : {1, 7, 16, 33, 1000}) {
       auto gate = testing::random_floats(size_t(count), 1);
       for (float& g : gate) g *= 6;
@@ -106,13 +109,18 @@ TEST_P(MathTest, GatedActivations) {
 }
 
 TEST_P(MathTest, GatedActivationOfExtremes) {
-  const std::vector<float> gate = {-1e30f, -200.0f, 200.0f, 0.0f}, up = {1, 1, 1, 1};
-  std::vector<float> y(4);
-  kernels().gated(Activation::kSilu, gate.data(), up.data(), y.data(), 4);
-  EXPECT_EQ(y[0], 0.0f);
-  EXPECT_NEAR(y[1], 0.0f, 1e-30f);
-  EXPECT_EQ(y[2], 200.0f);
-  EXPECT_EQ(y[3], 0.0f);
+  const std::vector<float> gate = {-1e30f, -200.0f, 200.0f, 0.0f, 1e30f, NAN};
+  const std::vector<float> up(gate.size(), 1.0f);
+  std::vector<float> y(gate.size());
+  for (const auto kind : {Activation::kSilu, Activation::kQuickGelu, Activation::kMish}) {
+    kernels().gated(kind, gate.data(), up.data(), y.data(), static_cast<int>(gate.size()));
+    EXPECT_EQ(y[0], 0.0f) << int(kind);
+    EXPECT_NEAR(y[1], 0.0f, 1e-30f) << int(kind);
+    EXPECT_EQ(y[2], 200.0f) << int(kind);
+    EXPECT_EQ(y[3], 0.0f) << int(kind);
+    EXPECT_EQ(y[4], 1e30f) << int(kind);
+    EXPECT_TRUE(std::isnan(y[5])) << int(kind);
+  }
 }
 
 TEST_P(MathTest, AddOfEverySize) {

@@ -12,7 +12,7 @@
 namespace trtmc::cpu {
 
 enum class WeightType : std::uint8_t { kF16, kBF16, kF32 };
-enum class Activation : std::uint8_t { kSilu, kGeluTanh, kGelu, kRelu };
+enum class Activation : std::uint8_t { kSilu, kGeluTanh, kGelu, kRelu, kQuickGelu, kMish };
 
 constexpr std::size_t weight_bytes(WeightType type) { return type == WeightType::kF32 ? 4 : 2; }
 

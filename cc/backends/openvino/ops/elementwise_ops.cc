@@ -50,8 +50,10 @@ Result<cpu::Activation> parse_activation(const std::string& name) {
   if (name == "gelu_tanh") return cpu::Activation::kGeluTanh;
   if (name == "gelu") return cpu::Activation::kGelu;
   if (name == "relu") return cpu::Activation::kRelu;
+  if (name == "quick_gelu") return cpu::Activation::kQuickGelu;
+  if (name == "mish") return cpu::Activation::kMish;
   return bad_model("attribute activation is \"" + name +
-                   "\", expected silu, gelu_tanh, gelu or relu");
+                   "\", expected silu, gelu_tanh, gelu, relu, quick_gelu or mish");
 }
 
 }  // namespace

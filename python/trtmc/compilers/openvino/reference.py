@@ -61,6 +61,10 @@ def gated_activation(gate: np.ndarray, up: np.ndarray, activation: str) -> np.nd
     g = gate.astype(np.float64)
     if activation == "silu":
         value = g / (1.0 + np.exp(-g))
+    elif activation == "quick_gelu":
+        value = g / (1.0 + np.exp(-1.702 * g))
+    elif activation == "mish":
+        value = g * np.tanh(np.log1p(np.exp(g)))
     elif activation == "relu":
         value = np.maximum(g, 0.0)
     elif activation == "gelu":

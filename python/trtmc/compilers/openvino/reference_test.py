@@ -45,6 +45,8 @@ def test_activations_at_known_points() -> None:
     np.testing.assert_allclose(r.gated_activation(gate, up, "silu"), [0, 2 - silu, -silu], rtol=1e-6)
     np.testing.assert_allclose(r.gated_activation(gate, up, "gelu"), [0, 1.6826895, -0.3173105], rtol=1e-6)
     np.testing.assert_allclose(r.gated_activation(gate, up, "gelu_tanh"), [0, 1.6823840, -0.3176160], rtol=1e-6)
+    np.testing.assert_allclose(r.gated_activation(gate, up, "quick_gelu"), [0, 1.6915915, -0.3084085], rtol=1e-6)
+    np.testing.assert_allclose(r.gated_activation(gate, up, "mish"), [0, 1.7301968, -0.6068029], rtol=1e-6)
     assert r.gated_activation(gate, up, "relu").tolist() == [0, 2, 0]
     with pytest.raises(ValueError, match="swoosh"):
         r.gated_activation(gate, up, "swoosh")

@@ -127,7 +127,15 @@ class DecoderDefinition:
         }
         if self.s.activation in kinds:
             return self.net.add_activation(gate, kinds[self.s.activation]).get_output(0)
-        return self.ew(self.net.add_activation(gate, trt.ActivationType.SIGMOID).get_output(0), gate, EW.PROD)
+        if self.s.activation == "mish":
+            layer = self.net.add_activation(gate, trt.ActivationType.SOFTPLUS)
+            layer.alpha = layer.beta = 1.0
+            tanh = self.net.add_activation(layer.get_output(0), trt.ActivationType.TANH)
+            return self.ew(gate, tanh.get_output(0), EW.PROD)
+        inner = gate
+        if self.s.activation == "quick_gelu":
+            inner = self.ew(gate, self.const(np.full((1, 1, 1), 1.702), (1, 1, 1)), EW.PROD)
+        return self.ew(self.net.add_activation(inner, trt.ActivationType.SIGMOID).get_output(0), gate, EW.PROD)
 
     def define(self) -> None:
         s, net = self.s, self.test

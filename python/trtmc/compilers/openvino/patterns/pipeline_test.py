@@ -31,6 +31,8 @@ VARIANTS = {
     "gelu_tanh": replace(BASE, activation="gelu_tanh"),
     "gelu": replace(BASE, activation="gelu"),
     "relu": replace(BASE, activation="relu"),
+    "quick_gelu": replace(BASE, activation="quick_gelu", dtype=DType.F32),  # 1.702 not rounded to half precision
+    "mish": replace(BASE, activation="mish"),
     "head_rank_3": replace(BASE, head_rank=3),
     "fp32": replace(BASE, dtype=DType.F32),
     "bf16": replace(BASE, dtype=DType.BF16),
