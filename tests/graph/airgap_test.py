@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,14 +51,34 @@ def dropped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 @pytest.fixture(scope="module")
-def kit(tree: Checkout, dropped: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def ground() -> Iterator[Path]:
+    """A folder that every user can see; pytest keeps its own to itself."""
+    folder = Path(tempfile.mkdtemp(prefix="trtmc-airgap-"))
+    folder.chmod(0o755)
+    yield folder
+    remove(folder)
+
+
+def remove(folder: Path) -> None:
+    """Bazel's outputs are read-only."""
+    subprocess.run(["chmod", "-R", "u+w", str(folder)], check=False)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def kit(tree: Checkout, dropped: tuple[Path, str], ground: Path) -> Path:
     """A kit that expects the small image and its bundle."""
     tree.build(TRIAL, BUNDLE, "--output_groups=+digests")
     expected = expectations(tree, "tests/graph/trial.digests.json", "families/llama/bundle.bundle")
-    folder = tmp_path_factory.mktemp("airgap") / "kit"
-    kits.make(folder, [dropped[0]], expected, PYTHON)
-    yield folder
-    shutil.rmtree(folder.parent, ignore_errors=True)
+    kits.make(ground / "kit", [dropped[0]], expected, PYTHON)
+    return ground / "kit"
+
+
+@pytest.fixture
+def work(ground: Path) -> Iterator[Path]:
+    """A new folder for a rebuild."""
+    yield ground / "other" / "work"
+    remove(ground / "other")
 
 
 def pythons() -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -77,8 +98,6 @@ def rebuild(kit: Path, work: Path, targets: str = "", tests: str = "") -> subpro
     work.parent.mkdir(parents=True, exist_ok=True)
     if words:
         os.chown(work.parent, 4242, 4242)
-        for folder in (kit, *kit.parents[:3]):  # pytest's folders are for its own user
-            folder.chmod(0o755)
     user = [] if os.getuid() == 0 else ["-r"]
     words = ("unshare", *user, "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *words)
     env = {"PATH": f"{os.path.dirname(program)}:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/nonexistent"}
@@ -90,15 +109,6 @@ def rebuild(kit: Path, work: Path, targets: str = "", tests: str = "") -> subpro
         check=False,
         env=env | ({"TARGETS": targets} if targets else {}),
     )
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Iterator[Path]:
-    """A folder for a rebuild, which the user of the rebuild can reach."""
-    tmp_path.chmod(0o755)
-    yield tmp_path / "other" / "work"
-    subprocess.run(["chmod", "-R", "u+w", str(tmp_path)], check=False)
-    shutil.rmtree(tmp_path, ignore_errors=True)
 
 
 def test_a_machine_without_anything_rebuilds_the_same_bundle_and_image(kit: Path, work: Path) -> None:
@@ -139,13 +149,13 @@ def test_an_old_commit_s_package_that_the_archive_dropped_comes_from_the_kit(
 
 
 @pytest.mark.long
-def test_the_whole_product_is_rebuilt_and_tested(tree: Checkout, tmp_path: Path, work: Path) -> None:
+def test_the_whole_product_is_rebuilt_and_tested(tree: Checkout, ground: Path, work: Path) -> None:
     if not can_unplug():
         pytest.skip("not run here: no network namespace can be made")
     tree.build("--output_groups=+digests", *PRODUCT)
     records = ("containers/runtime.digests.json", "families/llama/image.digests.json", "families/llama/bundle.bundle")
-    kits.make(tmp_path / "kit", [], expectations(tree, *records), PYTHON)
-    done = rebuild(tmp_path / "kit", work, tests="//...")
+    kits.make(ground / "whole", [], expectations(tree, *records), PYTHON)
+    done = rebuild(ground / "whole", work, tests="//...")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     for name in records:
         assert f"same as the kit's maker: {name}: " in done.stdout
