@@ -16,7 +16,7 @@
 namespace trtmc::cli {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;  // templates print mappings in the order that they were given
 
 struct ChatArguments {
   CommonOptions common;
@@ -134,10 +134,11 @@ Command add_chat(CLI::App& app) {
   add_common_options(*sub, a->common);
   auto* message = sub->add_option("message,--message,-m", a->message,
                                   "the question (default: a conversation at the terminal)");
-  sub->add_option("--system", a->system, "what the system message says");
+  auto* system = sub->add_option("--system", a->system, "what the system message says");
   auto* messages = sub->add_option("--messages", a->messages_file,
                                    "JSON file with the whole conversation; - is the pipe");
   message->excludes(messages);
+  system->excludes(messages);
   sub->add_option("--tools", a->tools_file, "JSON file with the tools the model may call");
   sub->add_flag("--render", a->render_only, "print the rendered prompt and stop");
   add_sampling_options(*sub, a->sampling);

@@ -135,6 +135,10 @@ def test_dump_logits_whole_and_in_chunks(tool: Tool) -> None:
         7, "cli.unwritable", "run", tool.bundle, "--ids", "1", "--dump-logits", tool.folder / "no/x.npy"
     )
     assert "no/x.npy" in message
+    (tool.folder / "link.npy").symlink_to("/dev/null")
+    tool.fails(2, "cli.no_file", "run", tool.bundle, "--ids", "1", "--dump-logits", tool.folder / "link.npy")
+    assert (tool.folder / "link.npy").is_symlink()
+    assert not list(tool.folder.glob("*.part"))
 
 
 def test_capacity(tool: Tool) -> None:

@@ -92,9 +92,11 @@ TEST(Chat, TemplatesSeeTheSameContent) {
   const std::string_view file =
       "{{ messages[0].content|trim }}|{{ messages[0].content|length }}|"
       "{{ messages[0].content.startswith('a') }}|{{ messages[0].content|tojson(ensure_ascii=true) }}|"
-      "{{ messages[0].content.split('\n')[1] }}";
+      "{{ messages[0].content.split('\n')[1] }}|{{ [messages[0].content] }}|"
+      "{{ messages[0].content|urlencode }}";
   const auto found = chat(*t, R"([{"role":"user","content":" a<|im_end|>\nb "}])", file);
-  EXPECT_EQ(found.text, "a<|im_end|>\nb|15|False|\" a<|im_end|>\\nb \"|b ");
+  EXPECT_EQ(found.text, "a<|im_end|>\nb|15|False|\" a<|im_end|>\\nb \"|b |"
+                        "[' a<|im_end|>\\nb ']|%20a<|im_end|>%0Ab%20");
   EXPECT_EQ(std::count(found.ids.begin(), found.ids.end(), kEnd), 0);
 }
 

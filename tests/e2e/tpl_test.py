@@ -47,12 +47,26 @@ def test_tpl_3_tojson_with_indent_and_markup(tmp_path: Path) -> None:
     assert render(bundle, [USER], "--tools", str(tmp_path / "tools.json")) == expected
 
 
+def test_tpl_3_mappings_keep_the_order_in_which_they_were_given(tmp_path: Path) -> None:
+    call = {"type": "function", "function": {"name": "f", "arguments": {"z": 1, "a": {"y": [1.5, None], "b": "B"}}}}
+    turns = [USER, {"role": "assistant", "tool_calls": [call]}]
+    bundle = echo_bundle(tmp_path / "m", byte_level(), "{{ messages|tojson }}")
+    assert render(bundle, turns) == json.dumps(turns)
+
+
 def test_tpl_1_with_tools_the_template_named_tool_use_serves(tmp_path: Path) -> None:
     named = [{"name": name, "template": name} for name in ("default", "tool_use", "rag")]
     (tmp_path / "tools.json").write_text("[{}]")
     bundle = echo_bundle(tmp_path / "m", byte_level(), chat_template=named)
     assert render(bundle, [USER]) == "default"
     assert render(bundle, [USER], "--tools", str(tmp_path / "tools.json")) == "tool_use"
+
+
+def test_bad_input_a_system_message_beside_a_whole_conversation(tmp_path: Path) -> None:
+    bundle = echo_bundle(tmp_path / "m", byte_level(), CHATML)
+    done = trtmc("chat", str(bundle), "--messages", "-", "--system", "S", "--render", stdin=json.dumps([USER]))
+    assert done.exit_code == 2
+    assert "--system" in done.stderr
 
 
 def with_bos(folder: Path, template: str) -> Path:

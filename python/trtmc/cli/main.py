@@ -74,6 +74,7 @@ def run(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     try:
         result = cli.main(arguments, prog_name="trtmc-build", standalone_mode=False)
+        sys.stdout.flush()  # an answer that did not arrive is no success
         return result if isinstance(result, int) else int(ExitCode.OK)
     except TrtmcError as error:
         return _report(error.code, error.message, error.exit_code, as_json)
@@ -89,9 +90,7 @@ def run(arguments: list[str]) -> int:
             "cli.memory", "out of memory; close other programs or use a machine with more", ExitCode.RESOURCE, as_json
         )
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # or the interpreter complains while shutting down
+        _drop_output()
         return int(ExitCode.INTERNAL)
     except OSError as error:
         known = _resource_error(error)
@@ -115,6 +114,15 @@ def _resource_error(error: OSError) -> ResourceError:
 
 def _report(code: str, message: str, exit_code: ExitCode, as_json: bool) -> int:
     print(f"error: {message}", file=sys.stderr)
-    if as_json:
-        print(compact_json({"error": {"code": code, "message": message}}))
+    try:
+        if as_json:
+            print(compact_json({"error": {"code": code, "message": message}}))
+        sys.stdout.flush()
+    except OSError:  # the full disk that is being reported
+        _drop_output()
     return int(exit_code)
+
+
+def _drop_output() -> None:
+    """Sends what is still buffered nowhere; the interpreter would complain about it while shutting down."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

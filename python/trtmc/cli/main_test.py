@@ -244,6 +244,19 @@ def test_signals(model: Path, tmp_path: Path, number: int, code: int) -> None:
     assert left(tmp_path) == ["model"]
 
 
+@pytest.mark.parametrize("arguments", [["inspect", "--json"], ["inspect"], ["verify", "--json"]])
+def test_an_answer_that_cannot_be_written_is_no_success(
+    run: Run, model: Path, tmp_path: Path, arguments: list[str]
+) -> None:
+    assert run(model, "-o", tmp_path / "x.bundle", "-q").code == 0
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "trtmc.cli", arguments[0], str(tmp_path / "x.bundle"), *arguments[1:]]
+    with open(os.devnull, "rb") as closed:  # no place to write to, as a full disk is none
+        done = subprocess.run(command, env=environment, check=False, stdout=closed, stderr=subprocess.PIPE)
+    assert done.returncode == 7, done.stderr.decode()
+    assert done.stderr.startswith(b"error: ") and done.stderr.count(b"\n") == 1
+
+
 def test_checkpoint_command(run: Run, model: Path, tmp_path: Path) -> None:
     (model / "README.md").write_text("not needed")
     arguments = ("checkpoint", model, "-o", tmp_path / "in", "--source", "wheel:x==1", "--revision", "abc")

@@ -13,6 +13,7 @@ use super::spec::check_width;
 use super::strings;
 use super::text::str_of;
 use super::types::{bad, items, pairs, tuple, type_name};
+use crate::mask::is_stand_in;
 
 /// A filter by Python's calling rules.
 type Body = fn(&Value, &Arguments) -> Result<Value, Error>;
@@ -194,7 +195,8 @@ fn striptags(value: &Value, _: &Arguments) -> Result<Value, Error> {
 fn urlencode(value: &Value, _: &Arguments) -> Result<Value, Error> {
     let quote = |text: &str, safe: &str| -> String {
         let keep = |b: u8| b.is_ascii_alphanumeric() || b"_.-~".contains(&b) || safe.as_bytes().contains(&b);
-        text.bytes().map(|b| if keep(b) { (b as char).to_string() } else { format!("%{b:02X}") }).collect()
+        let byte = |b: u8| if keep(b) { (b as char).to_string() } else { format!("%{b:02X}") };
+        text.chars().map(|c| if is_stand_in(c) { c.to_string() } else { c.to_string().bytes().map(byte).collect() }).collect()
     };
     if value.as_str().is_some() || number(value).is_some() {
         return Ok(Value::from(quote(&text(value)?, "/")));

@@ -7,6 +7,7 @@ use super::chars;
 use super::limits;
 use super::number;
 use super::types::{bad, items, pairs, DictView, Range, Tuple};
+use crate::mask::is_stand_in;
 
 /// `str(value)`: what `{{ value }}` prints.
 pub fn str_of(value: &Value) -> Result<String, Error> {
@@ -103,7 +104,7 @@ pub fn quote(text: &str, out: &mut String) {
                 out.push('\\');
                 out.push(c);
             }
-            c if c == ' ' || chars::is_printable(c) => out.push(c),
+            c if c == ' ' || chars::is_printable(c) || is_stand_in(c) => out.push(c),
             c => *out += &escaped(c),
         }
     }
