@@ -2,5 +2,6 @@
 
 FAMILIES = [
     "llama",
+    "mistral",
     "qwen",
 ]

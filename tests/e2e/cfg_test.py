@@ -67,7 +67,7 @@ def test_cfg_1_an_unknown_rope_type_is_refused_by_name(tmp_path: Path) -> None:
     refused(tmp_path / "m", "banana", "rope_type", "config.json")
 
 
-@pytest.mark.parametrize("model_type", ["llama", "qwen2"])
+@pytest.mark.parametrize("model_type", ["llama", "mistral", "qwen2"])
 def test_cfg_2_head_dim_null_is_derived(tmp_path: Path, model_type: str) -> None:
     config, weights = tiny(tmp_path / "m", model_type, head_dim=None)
     bundle = built(tmp_path / "m")

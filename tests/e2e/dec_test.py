@@ -164,7 +164,7 @@ def test_dec_6_a_character_split_over_tokens(tmp_path: Path, tokenizer: Tokenize
     assert streamed.stdout.rstrip("\n") == text
 
 
-@pytest.mark.parametrize("model_type", ["llama", "qwen2", "qwen3"])
+@pytest.mark.parametrize("model_type", ["llama", "mistral", "qwen2", "qwen3"])
 def test_dec_7_one_token_to_prefill(tmp_path: Path, model_type: str) -> None:
     config, weights = tiny(tmp_path / "m", model_type)
     oracle = NumpyDecoder(config, weights)

@@ -12,7 +12,7 @@ from trtmc.core.config import StrictConfig
 from trtmc.core.dtype import DType
 from trtmc.core.errors import BadInput, TrtmcError, Unsupported
 from trtmc.core.family import load
-from trtmc.testing import Tiny, tiny_llama, tiny_qwen2, tiny_qwen3
+from trtmc.testing import Tiny, tiny_llama, tiny_mistral, tiny_qwen2, tiny_qwen3
 from trtmc.testing.mutations import mutations
 
 LLAMA3 = {
@@ -26,6 +26,7 @@ LLAMA3 = {
 MODELS: dict[str, tuple[str, Callable[..., Tiny], dict[str, Any]]] = {
     "llama": ("llama", tiny_llama, {"rope_parameters": LLAMA3, "head_dim": 12}),
     "llama, old spelling": ("llama", tiny_llama, {"rope_parameters": None, "rope_theta": 5e5, "rope_scaling": LLAMA3}),
+    "mistral": ("mistral", tiny_mistral, {"sliding_window": 4096}),
     "qwen2": ("qwen", tiny_qwen2, {"layer_types": ["full_attention"] * 2}),
     "qwen3": ("qwen", tiny_qwen3, {}),
 }

@@ -33,9 +33,13 @@ class DecoderConfig:
     tied: bool
 
 
-def read_kv_heads(config: StrictConfig, heads: int) -> int:
-    """`num_key_value_heads`, as many as there are heads by default; groups of heads must come out even."""
-    kv_heads = config.integer("num_key_value_heads", default=heads, minimum=1)
+def read_kv_heads(config: StrictConfig, heads: int, *, absent: int | None = None) -> int:
+    """`num_key_value_heads`; groups of heads must come out even.
+
+    Null means as many as there are `heads`; no such key means `absent`, by default the same.
+    """
+    there = absent is None or config.has_key("num_key_value_heads")
+    kv_heads = config.integer("num_key_value_heads", default=heads if there else absent, minimum=1)
     if heads % kv_heads:
         raise config.bad(
             "num_attention_heads", f"must be a multiple of 'num_key_value_heads' ({kv_heads}), found {heads}"

@@ -78,6 +78,12 @@ def tiny_llama(*, drop: Iterable[str] = (), **edit: Any) -> Tiny:
     return Tiny(config, _weights(_shapes(config, attention, bool(config.get("mlp_bias")), qk_norm=False)))
 
 
+def tiny_mistral(*, drop: Iterable[str] = (), **edit: Any) -> Tiny:
+    """A Mistral without a window: no biases anywhere."""
+    config = _config("mistral", "MistralForCausalLM", {"sliding_window": None}, drop, edit)
+    return Tiny(config, _weights(_shapes(config, dict.fromkeys("qkvo", False), False, qk_norm=False)))
+
+
 def tiny_qwen2(*, drop: Iterable[str] = (), **edit: Any) -> Tiny:
     """A Qwen2: biases on q, k and v."""
     config = _config("qwen2", "Qwen2ForCausalLM", _SLIDING_OFF, drop, edit)

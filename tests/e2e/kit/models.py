@@ -1,4 +1,4 @@
-"""Tiny checkpoints to order: a random llama or qwen, and the chain model whose every answer can be forced.
+"""Tiny checkpoints to order: a random llama, mistral or qwen, and the chain model whose every answer can be forced.
 
 Knows the Hugging Face folder layout; nothing of our builder. Everything is seeded.
 
@@ -33,7 +33,12 @@ BASE: Config = {
     "tie_word_embeddings": False,
     "rope_theta": 10000.0,
 }
-ARCHITECTURE = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
+ARCHITECTURE = {
+    "llama": "LlamaForCausalLM",
+    "mistral": "MistralForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+}
 
 
 def config_of(model_type: str, drop: Sequence[str] = (), **edit: object) -> Config:
