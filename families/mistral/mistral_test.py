@@ -58,7 +58,7 @@ def test_a_cache_longer_than_the_window_is_refused(tmp_path: Path, options: dict
     with pytest.raises(Unsupported) as caught:
         text(tiny_mistral(sliding_window=64).write(tmp_path), **options)
     assert caught.value.code == "limits.sliding_window"
-    for piece in ("'sliding_window' of config.json is 64", f"{rows} rows", "--max-sequence 64"):
+    for piece in ("config.json: 'sliding_window' is 64", f"{rows} rows", "--max-sequence 64"):
         assert piece in caught.value.message
 
 

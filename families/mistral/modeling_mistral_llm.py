@@ -20,7 +20,7 @@ class MistralForCausalLM(CausalLM):
         if config.window is not None and limits.max_sequence > config.window:
             raise Unsupported(
                 "limits.sliding_window",
-                f"'sliding_window' of config.json is {config.window}, so a cache of {limits.max_sequence} rows needs "
+                f"config.json: 'sliding_window' is {config.window}, so a cache of {limits.max_sequence} rows needs "
                 f"sliding-window attention, which is not implemented; build with --max-sequence {config.window}",
             )
         super().__init__(config, [_layer(config) for _ in range(config.num_layers)], limits, dtype)
