@@ -216,6 +216,19 @@ TEST(Tokenizer, BadFilesAreErrors) {
   EXPECT_EQ(Tokenizer::from_json(byte_level(""), "{").status().code(), "tokenizer.bad_config");
 }
 
+// The library cuts the prefix off the second part of a merge without looking at its length.
+TEST(Tokenizer, PartsThatContradictEachOtherAreAnError) {
+  testing::internal::CaptureStderr();
+  const auto t = Tokenizer::from_json(
+      R"({"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,)"
+      R"("pre_tokenizer":null,"post_processor":null,"decoder":null,"model":{"type":"BPE",)"
+      R"("continuing_subword_prefix":"##","vocab":{"e":0,"t":1,"et":2},"merges":[["e","t"]]}})");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  ASSERT_FALSE(t.is_ok());
+  EXPECT_EQ(t.status().code(), "tokenizer.bad_file");
+  EXPECT_EQ(t.status().exit_class(), ExitClass::kBadInput);
+}
+
 TEST(Tokenizer, IdsOutsideTheVocabulary) {
   const auto t = open(byte_level(""));
   EXPECT_EQ(t->vocab_size(), 256u);

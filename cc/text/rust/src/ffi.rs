@@ -1,8 +1,8 @@
 //! The C border; `trtmc_text.h` is its description. No panic and no borrowed memory crosses it.
 
 use std::any::Any;
-use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::Arc;
+use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
+use std::sync::{Arc, Once};
 
 use serde_json::Value as Json;
 
@@ -72,14 +72,22 @@ impl Span {
     }
 }
 
-/// The message of a caught panic.
+/// What a caught panic said.
+pub fn panic_words(panic: &Box<dyn Any + Send>) -> &str {
+    panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
+}
+
+/// The message for a panic that nobody foresaw.
 pub fn panic_text(panic: &Box<dyn Any + Send>) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-    format!("internal error in the text library: {}", text.unwrap_or("a panic without a message"))
+    format!("internal error in the text library: {}", panic_words(panic))
 }
 
 /// Runs `work`; stores its error as "slug\nsentence" and returns the exit class, 0 for success.
+///
+/// Panics end here or in the thread that is joined here, and become errors; so they print nothing themselves.
 unsafe fn guard(error: *mut Buffer, work: impl FnOnce() -> Outcome<()>) -> i32 {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| set_hook(Box::new(|_| {})));
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return 0,
         Ok(Err(failure)) => failure,

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::panic::catch_unwind;
 use std::sync::OnceLock;
 
 use serde_json::Value as Json;
@@ -13,6 +14,7 @@ use tokenizers::Tokenizer;
 
 use crate::cleanup;
 use crate::error::{Outcome, TextError};
+use crate::ffi::panic_words;
 
 /// How `encode` treats special tokens.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +61,10 @@ impl TextTokenizer {
     /// From the bytes of tokenizer.json and, when there is one, of tokenizer_config.json.
     pub fn open(json: &str, config: Option<&str>) -> Outcome<TextTokenizer> {
         let bad = |e: &dyn std::fmt::Display| TextError::input("tokenizer.bad_file", format!("tokenizer.json cannot be used: {e}"));
-        let mut inner = Tokenizer::from_bytes(json.as_bytes()).map_err(|e| bad(&e))?;
+        // Where parts of a model contradict each other, the library panics instead of giving an error.
+        let mut inner = catch_unwind(|| Tokenizer::from_bytes(json.as_bytes()))
+            .map_err(|panic| bad(&format!("its parts contradict each other: {}", panic_words(&panic))))?
+            .map_err(|e| bad(&e))?;
         inner.with_padding(None);
         inner.with_truncation(None).map_err(|e| bad(&e))?;
         let mut added: Vec<_> = inner.get_added_tokens_decoder().into_iter().collect();
