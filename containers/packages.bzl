@@ -1,4 +1,4 @@
-"""Package URLs of the third-party code that a runtime holds, from the locks, for the list of contents of images."""
+"""Package URLs of the third-party code that images hold, from the locks; `checksum` is the SHA-256 of the package's file."""
 
 load("//third_party:debs.lock.bzl", "DEBS")
 load("//third_party:sdists.lock.bzl", "SDISTS")
@@ -17,20 +17,26 @@ def deb_purls(group):
       list of strings.
     """
     rows = [[word for word in line.split(" ") if word] for line in DEBS[group]]
-    return ["pkg:deb/debian/{}@{}?arch={}".format(row[1], row[2], row[3]) for row in rows]
+    return ["pkg:deb/debian/{}@{}?arch={}&checksum=sha256:{}".format(row[1], row[2], row[3], row[0]) for row in rows]
 
 def wheel_purl(name):
-    """Package URL of a wheel.
+    """Package URL of a wheel; without a checksum where each Python version has a file of its own.
 
     Args:
       name: a key of WHEELS.
     Returns:
       a string.
     """
-    return "pkg:pypi/{}@{}".format(name, WHEELS[name]["version"])
+    wheel = WHEELS[name]
+    files = wheel["files"].values()
+    checksum = "?checksum=sha256:" + files[0][1] if len(files) == 1 else ""
+    return "pkg:pypi/{}@{}{}".format(name, wheel["version"], checksum)
+
+def _sdist_purl(name):
+    return "pkg:pypi/{}@{}?checksum=sha256:{}".format(name, SDISTS[name]["version"], SDISTS[name]["sha256"])
 
 RUNTIME_PACKAGES = [purl for group in _LINKED_DEBS for purl in deb_purls(group)] + [
-    "pkg:pypi/{}@{}".format(name, SDISTS[name]["version"])
+    _sdist_purl(name)
     for name in _LINKED_SDISTS
 ]
 

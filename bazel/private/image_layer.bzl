@@ -72,7 +72,7 @@ def _manifest(ctx, rows):
 
 _COMMON = TOOL_ATTRS | {
     "architecture": attr.string(default = "amd64", values = _ARCHITECTURES, doc = "The machine that the layer is for."),
-    "packages": attr.string_list(doc = "Package URLs of what is inside, for the image's list of contents."),
+    "packages": attr.string_list(doc = "Package URLs of what is inside, for the image's list of contents; the qualifier `checksum=sha256:…` gives the digest."),
 }
 
 def _base_layer_impl(ctx):

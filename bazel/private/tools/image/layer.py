@@ -29,6 +29,7 @@ MEDIA_TYPES = {
     "none": "application/vnd.oci.image.layer.v1.tar",
 }
 Manifest = dict[str, Any]
+_CHECKSUM = "checksum=sha256:"
 
 
 def _put(entries: dict[bytes, Entry], path: str | bytes, entry: Entry) -> None:
@@ -88,10 +89,18 @@ def _package_urls(packages: list[debs.Package]) -> list[dict[str, str]]:
 
 
 def _declared(purls: list[str]) -> list[dict[str, str]]:
+    """What the rule says is inside; the qualifier `checksum` of a package URL becomes the digest of that row."""
     rows = []
     for purl in sorted(purls):
-        name, _, version = purl.partition("?")[0].rpartition("/")[2].partition("@")
-        rows.append({"name": name, "version": version, "purl": purl})
+        plain, _, qualifiers = purl.partition("?")
+        name, _, version = plain.rpartition("/")[2].partition("@")
+        words = qualifiers.split("&") if qualifiers else []
+        others = "&".join(word for word in words if not word.startswith(_CHECKSUM))
+        row = {"name": name, "version": version, "purl": f"{plain}?{others}" if others else plain}
+        for word in words:
+            if word.startswith(_CHECKSUM):
+                row["sha256"] = word.removeprefix(_CHECKSUM)
+        rows.append(row)
     return rows
 
 

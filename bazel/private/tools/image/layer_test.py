@@ -88,15 +88,17 @@ def test_oci_1_folder_clock_and_owner_of_the_sources_do_not_matter(tmp_path: Pat
 
 
 def test_the_descriptor_says_what_the_blob_is(tmp_path: Path) -> None:
-    row = make_layer(
-        tmp_path, "a", trees=[{"path": "data", "source": str(tree(tmp_path))}], packages=["pkg:pypi/openvino@1.2"]
-    )
+    packages = ["pkg:pypi/openvino@1.2", f"pkg:deb/debian/zlib@1-1?arch=amd64&checksum=sha256:{'ab' * 32}"]
+    row = make_layer(tmp_path, "a", trees=[{"path": "data", "source": str(tree(tmp_path))}], packages=packages)
     descriptor = json.loads(Path(row["descriptor"]).read_text())
     blob = Path(row["blob"]).read_bytes()
     assert descriptor["digest"] == "sha256:" + hashlib.sha256(blob).hexdigest()
     assert descriptor["size"] == len(blob)
     assert descriptor["diff_id"] == "sha256:" + hashlib.sha256(gzip.decompress(blob)).hexdigest()
-    assert descriptor["packages"] == [{"name": "openvino", "version": "1.2", "purl": "pkg:pypi/openvino@1.2"}]
+    assert descriptor["packages"] == [
+        {"name": "zlib", "version": "1-1", "purl": "pkg:deb/debian/zlib@1-1?arch=amd64", "sha256": "ab" * 32},
+        {"name": "openvino", "version": "1.2", "purl": "pkg:pypi/openvino@1.2"},
+    ]
 
 
 def test_gzip_has_no_name_no_time_and_a_pinned_level(tmp_path: Path) -> None:

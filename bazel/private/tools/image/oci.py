@@ -195,6 +195,7 @@ def _image(spec: dict[str, Any], archive: Archive) -> tuple[dict[str, bytes], di
         **image,
         "annotations": {
             "org.opencontainers.image.ref.name": tag,
+            # Engines that keep images in containerd show a tag only if it is spelled out like this; nothing is fetched.
             "io.containerd.image.name": f"docker.io/library/{name}",
         },
         "platform": {"architecture": spec["architecture"], "os": "linux"},
