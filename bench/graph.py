@@ -29,7 +29,12 @@ from bench import layer
 from tests.graph.harness import copy_tree
 from tests.graph.http_cache import serve
 
-TARGETS = ["//families/llama:bundles", "//families/mistral:bundles", "//families/qwen:bundles", "//families/llama:image"]
+TARGETS = [
+    "//families/llama:bundles",
+    "//families/mistral:bundles",
+    "//families/qwen:bundles",
+    "//families/llama:image",
+]
 CHANGED = "families/qwen/weights.py"
 #: A package that is made in the copy: an image with one plain layer of a big file.
 BIG = "bench_big_layer"
