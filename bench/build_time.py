@@ -51,7 +51,8 @@ def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) 
         if process.returncode != 0:
             raise RuntimeError(f"`{shlex.join(command)}` failed: {err.read().decode()[-400:]}")
         cpu = usage.ru_utime + usage.ru_stime
-        return Timed(seconds, usage.ru_maxrss / 1024, out.read().decode(), cpu)
+        peak_mb = usage.ru_maxrss * 1024 / 1e6  # the kernel counts in KiB
+        return Timed(seconds, peak_mb, out.read().decode(), cpu)
 
 
 def our_build(builder: Sequence[str], runtime: Path | None, checkpoint: Path, scratch: Path) -> dict[str, Any]:

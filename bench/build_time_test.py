@@ -32,6 +32,10 @@ def test_a_missing_peer_is_told() -> None:
     assert "not run here: no network" in markdown([OURS], [], "not run here: no network")
 
 
+def test_peak_memory_is_in_megabytes_of_a_million_bytes() -> None:
+    assert 500 <= timed([sys.executable, "-c", "bytearray(500_000_000).count(1)"]).peak_mb < 600
+
+
 def test_a_failed_process_is_no_measurement() -> None:
     assert timed([sys.executable, "-c", "print(7)"]).stdout == "7\n"
     with pytest.raises(RuntimeError, match="boom"):
